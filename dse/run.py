@@ -16,7 +16,6 @@ from dse.evaluate.audit import RepeatabilityError, audit
 from dse.evaluate.failures import DesignError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
-from dse.explain.feasibility import find_unprofitable
 from dse.explain.targets import answer_target
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import folder as files
@@ -370,7 +369,6 @@ def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
         evaluator.constraints,
         [o.name for o, bad in zip(evaluator.objectives, undefined, strict=True) if bad],
         explain_undefined_objective(evaluator, outcome),
-        find_unprofitable(evaluator, outcome),
     )
     place = "constraint" if evaluator.constraints else "objective"
     return InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
@@ -491,8 +489,12 @@ def report(
         explain_most_important,
         make_answer,
     )
-    from dse.explain.regression import regression_section
-    from dse.explain.robustness import Robustness, robustness_data, uncertain_section
+    from dse.explain.robustness import (
+        Robustness,
+        ranking_section,
+        robustness_data,
+        uncertain_section,
+    )
     from dse.report import write_report
     from dse.report.panels import written
 
@@ -508,8 +510,8 @@ def report(
     answer = make_answer(study, result, explanations, provenance)
     choice = answer.designs[0].design if answer.designs else None
     uncertain = uncertain_section(robustness, choice)
-    trend = regression_section(explanations[0].regressions if explanations else ())
-    sections = [*provenance_section(provenance), *uncertain, *trend, *sections]
+    ranking = ranking_section(explanations[0].ranking if explanations else {})
+    sections = [*provenance_section(provenance), *uncertain, *ranking, *sections]
     wiring = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, wiring, answer)
     if failed:

@@ -1,26 +1,18 @@
-"""Explanations: the recommendation, what limits a design, and how far to trust the answer.
+"""Explanations: the recommendation, the limits of a design, and how far to trust the answer.
 
 The rule is LogCA's (Altaf and Wood, LogCA, ISCA 2017, section 3.2), for any model: an input is a
 bottleneck if a 10x improvement of it improves the objective by at least 20 %. Both are settings.
 
-* `recommendation`: the designs that a run names, and why, in words
-* `explanation`: one design: whether it is feasible, what limits it, what to change
-* `advice`: changes of one variable, or of one part, that improve an objective
-* `tradeoffs`: the effect of a change on the objectives, dominating designs, the next step up
-* `feasibility`: the least changes that make a design feasible
-* `targets`: which designs of a front meet a target, and what keeps the others from it
-* `benefit`: the value of an objective above which a design is beneficial
+* `recommendation`: the designs that a run names, with the reasons
+* `explanation`: one design: its feasibility, its limits, and the changes to make
+* `advice`: changes that improve a design or make it feasible, dominating designs, the next step up
+* `changes`: variables in words, effects on the objectives, and neighbouring designs
+* `targets`: the designs of a front that meet a target or are beneficial, and obstacles
 * `sensitivity`: the gain of improving one input; bottlenecks
 * `breakdown`: the parts of the time and of the area
-* `regions`: the bottlenecks along an axis, with exact ends
-* `curves`: quantities along an input, and the best value of each
-* `provenance`: where the inputs come from, in words and tables
-* `assumptions`: how far the front shifts if an assumed input is off
-* `robustness`: in how many samples of uncertain inputs a design stays on the front
-* `discovery`: first-order Sobol indices, and boxes of samples in which a design fails
+* `curves`: quantities and optimization regions along an input
+* `provenance`: the sources of input values, and the front shift if they are off
+* `robustness`: uncertain inputs: designs on the front, Sobol indices, and scenario discovery
 * `certification`: the test of a certificate by independent evaluations
-* `regression`: the effect of each variable of a table, which has no models
-* `neighbours`: designs that differ from a design in one variable
-* `own_designs`: designs of a script, evaluated with every quantity on the way
-* `wording`: variables and their values in words
+* `own_designs`: designs of a script, evaluated with every intermediate quantity
 """

@@ -1,107 +1,71 @@
-"""Advice: changes of a design, with their gains and prices.
+"""Advice: other designs in the place of a design, with their effects on the objectives.
 
 There are three kinds of change, by who sets the input:
 
-* *within your space*: a variable of the study. Every value of every variable is tried, one at a
-  time, and the designs that result are designs of the space.
-* *another part*: inputs of a catalog entry. Entries that the study leaves out replace the
-  selected one.
-* *not yours to change*: inputs of the study, such as the kernel, the host and assumptions. Their
-  gains are sensitivities, and never advice.
+* *within your space*: a variable of the study. Each value of each variable is evaluated, one
+  variable at a time. The resulting designs are in the space.
+* *another part*: inputs of a catalog entry. Entries that the study leaves out replace the selected
+  entry.
+* *not yours to change*: inputs of the study, such as the kernel, the host and assumptions. They get
+  sensitivities and no advice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import ignore_errors
+from dse.evaluate.front import scaled
 from dse.evaluate.samples import option_of
-from dse.evaluate.space import Points
-from dse.evaluate.target import Target
-from dse.explain.benefit import are_beneficial, benefit_names, list_benefits
-from dse.explain.neighbours import (
-    Known,
-    evaluate_or_nan,
+from dse.evaluate.space import Choice, Points, Space
+from dse.evaluate.table_space import TableSpace
+from dse.explain.changes import (
+    Change,
+    Effect,
+    Neighbours,
+    Setting,
+    compare_objectives,
+    describe_value,
     find_neighbours,
     find_numbers,
+    list_settings,
     look_up_designs,
+    trades,
 )
 from dse.explain.sensitivity import PART, SPACE, Kind, gain_factor
-from dse.explain.tradeoffs import Effect, compare_objectives, effect_words
-from dse.explain.wording import describe_value
+from dse.explain.targets import are_beneficial, benefit_names, list_benefits, meets_target
+from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import change, worded
-from dse.result.record import Result
+from dse.model.values import percent, worded
+from dse.result.record import Front, Result
 from dse.study.alternatives import alternatives
 from dse.study.study import ResolvedStudy
 
-_SEEN = 1.01  # a smaller factor is not worth a word
-_WORTH_IT = 1.05  # a smaller factor is not what to change first
-_MOST = 1e3  # a larger factor, or an infinite one, weighs as this
+_MIN_GAIN = 1.01  # a smaller factor is not listed
+_WORTHWHILE = 1.05  # a smaller factor is not the first change to make
+STEP = 0.1
+"""The fraction by which a step makes an objective better."""
+_DOMINATORS = 3  # dominating designs that are listed
+_PAIRS = 100_000  # designs that differ in two variables, at most
+_BATCH = 4_096
+_OPTION_DISTANCE = 1.0  # between two options: as far as the whole range of a number
 
 
-@dataclass(frozen=True)
-class Advice:
-    """One change to a design that improves an objective and keeps every constraint.
-
-    Parameters
-    ----------
-    kind : {"within your space", "another part"}
-        Whether the result is a design of the space.
-    variable : str
-        What is changed: a variable.
-    before, after : str
-        What it is set to, in words.
-    design : int or None
-        The number of the design that results; None if it has none.
-    objective : str
-        The objective that gains most.
-    effects : tuple of Effect
-        What it does to every objective, in the study's order.
-    """
-
-    kind: Kind
-    variable: str
-    before: str
-    after: str
-    design: int | None
-    objective: str
-    effects: tuple[Effect, ...]
-
-    @property
-    def gain(self) -> float:
-        """The factor by which `objective` gets better."""
-        return next(e.gain for e in self.effects if e.objective == self.objective)
-
-    @property
-    def trade(self) -> float:
-        """The product of all factors, as a logarithm: above 0 if it gains more than it costs."""
-        return float(_trade(np.array([[e.gain for e in self.effects]]))[0])
-
-    def on(self, objective: str) -> Effect:
-        """Return what it does to an objective."""
-        return next(e for e in self.effects if e.objective == objective)
-
-    def __str__(self) -> str:
-        number = f" (design {self.design})" if self.design is not None else ""
-        part = ", which the study leaves out" if self.kind == PART else ""
-        to = change(self.before, self.after)
-        told = effect_words(self.effects, self.objective, {self.variable})
-        return f"{worded(self.variable)} {to}{number}{part}{told}"
+# Changes of a feasible design -----------------------------------------------------------------
 
 
 def find_advice(
     study: ResolvedStudy, result: Result, points: Points, before: Array
-) -> list[tuple[Advice, ...]]:
-    """Return for designs what to change: first within the space, then other parts.
+) -> list[tuple[Change, ...]]:
+    """Return for designs the changes to make: within the space, then other parts.
 
     For each variable and each objective, there is the value that improves this objective most, by
-    at least 1 %. Of equal values it is the cheapest in other objectives. For each objective, there
-    is also the best trade among the changes that improve it, and among the changes that keep it.
+    at least 1 %. For each objective, there is also the best trade among the changes that keep it.
     Changes that keep every benefit of a design come first, then the best trades. The resulting
     designs are feasible and beneficial, and meet the target if the design does.
 
@@ -112,147 +76,323 @@ def find_advice(
     before : ndarray, shape (designs, objectives)
         Their objectives.
     """
-    found = _within(study.evaluator, result, points, before, study.target)
-    for row, others in enumerate(_parts(study, points, before)):
-        found[row] += others
-    gained = benefit_names(study.evaluator)
-    ordered = (sorted(each, key=lambda item: _order(item, gained)) for each in found)
-    return [tuple(each) for each in ordered]
+    changes = _advise_within_space(study, result, points, before)
+    for row, parts in enumerate(_advise_parts(study, points, before)):
+        changes[row] += parts
+    names = benefit_names(study.evaluator)
+
+    def order(item: Change) -> tuple[bool, bool, float]:
+        return item.kind != SPACE, any(item.on(n).gain < 1 for n in names), -item.trade
+
+    return [tuple(sorted(mine, key=order)) for mine in changes]
 
 
-def _order(item: Advice, gained: Collection[str]) -> tuple[bool, bool, float]:
-    costs = any(item.on(name).gain < 1 for name in gained)
-    return item.kind != SPACE, costs, -item.trade
+def first_change(changes: Sequence[Change], kind: Kind, objective: str) -> Change | None:
+    """Return the best trade that keeps an objective and gains more than it costs; None if none.
 
-
-def select_keeping(items: Sequence[Advice], kind: Kind, objective: str) -> list[Advice]:
-    """Return the changes worth making that leave an objective as good as it is, or better.
-
-    A change gains at least 5 % somewhere; the best trade comes first.
+    It improves some objective by at least 5 %.
     """
-    mine = [item for item in items if item.kind == kind and item.on(objective).gain >= 1]
-    worth = [item for item in mine if item.gain >= _WORTH_IT]
-    return sorted(worth, key=lambda item: -item.trade)
+    worthwhile = [
+        item
+        for item in changes
+        if item.kind == kind
+        and item.on(objective).gain >= 1
+        and item.gain >= _WORTHWHILE
+        and item.trade > 0
+    ]
+    return max(worthwhile, key=lambda item: item.trade, default=None)
 
 
-def _within(
-    evaluator: Evaluator, result: Result, points: Points, before: Array, target: Target | None
-) -> list[list[Advice]]:
+def _advise_within_space(
+    study: ResolvedStudy, result: Result, points: Points, before: Array
+) -> list[list[Change]]:
+    evaluator = study.evaluator
     space, quantities = evaluator.space, evaluator.wiring.quantities
     near = find_neighbours(space, points)
+    changes: list[list[Change]] = [[] for _ in before]
     if not len(near.of):
-        return [[] for _ in before]
-    known = look_up_designs(evaluator, result, near.points)
+        return changes
+    objectives, feasible = look_up_designs(evaluator, result, near.points)
     numbers = find_numbers(space, result, near.points)
     labels, own = space.labels(near.points), space.labels(points)
     names = list(space.variables)
-    found: list[list[Advice]] = [[] for _ in before]
-    gains = _gains(evaluator, before[near.of], known, target)
-    for row, mine in enumerate(_split(near.of, len(before))):
-        for one in _chosen(gains, near.moved, mine):
-            name = names[near.moved[one]]
+    gains = _gains(study, before[near.of], objectives, feasible)
+    for row in range(len(before)):
+        for k in _select(gains, near.moved, np.flatnonzero(near.of == row)):
+            name = names[near.moved[k]]
             variable, quantity = space.variables[name], quantities.get(name)
-            found[row].append(
-                Advice(
-                    SPACE,
-                    name,
-                    describe_value(variable, own[name][row], quantity),
-                    describe_value(variable, labels[name][one], quantity),
-                    int(numbers[one]) if numbers[one] >= 0 else None,
-                    evaluator.objectives[int(np.nanargmax(gains[one]))].name,
-                    compare_objectives(evaluator.objectives, before[row], known.objectives[one]),
-                )
+            texts = (
+                describe_value(variable, v, quantity) for v in (own[name][row], labels[name][k])
             )
-    return found
+            number = int(numbers[k]) if numbers[k] >= 0 else None
+            effects = compare_objectives(evaluator.objectives, before[row], objectives[k])
+            changes[row].append(Change((Setting(name, *texts),), number, effects))
+    return changes
 
 
-def _chosen(gains: Array, moved: NDArray[np.int64], mine: NDArray[np.int64]) -> dict[int, None]:
-    """Return which neighbours of a design are advised, each once."""
-    found: dict[int, None] = {}
-    for k in np.unique(moved[mine]):
-        at = mine[moved[mine] == k]
-        found |= {int(at[row]): None for row in _best(gains[at])}
-    return found | {int(mine[row]): None for row in _trades(gains[mine])}
+def _advise_parts(study: ResolvedStudy, points: Points, before: Array) -> Iterator[list[Change]]:
+    """Yield for each design the catalog entries that the study leaves out and that improve it."""
+    evaluator, count = study.evaluator, len(before)
+    changes: list[list[Change]] = [[] for _ in range(count)]
+    columns, labels = evaluator.space.columns(points), evaluator.space.labels(points)
+    for name, rows in alternatives(study).items():
+        kept = {n: v for n, v in columns.items() if n != option_of(name)}
+        for option, values in rows.items():
+            replaced = kept | {n: np.full(count, value) for n, value in values.items()}
+            other = ignore_errors(evaluator).evaluate_columns(replaced, count)
+            gains = _gains(study, before, other.objectives, other.feasible)
+            for row in np.flatnonzero((gains >= _MIN_GAIN).any(axis=1)).tolist():
+                effects = compare_objectives(
+                    evaluator.objectives, before[row], other.objectives[row]
+                )
+                setting = Setting(name, labels[name][row], option)
+                changes[row].append(Change((setting,), None, effects, PART))
+    yield from changes
 
 
-def _split(of: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
-    """Return for each design the positions of its neighbours."""
-    order = np.argsort(of, kind="stable")
-    ends = np.searchsorted(of[order], np.arange(1, count))
-    return np.split(order, ends)
-
-
-def _gains(evaluator: Evaluator, before: Array, known: Known, target: Target | None) -> Array:
+def _gains(study: ResolvedStudy, before: Array, after: Array, feasible: NDArray[np.bool_]) -> Array:
     """Return the factors by which designs are better; NaN for designs that are no advice."""
-    sound = known.feasible & are_beneficial(evaluator, known.objectives)
-    if target is not None:
-        sound &= _reached(evaluator, known.objectives, target) | ~_reached(
-            evaluator, before, target
-        )
-    for i, worth in list_benefits(evaluator):
-        sound = sound & ((known.objectives[:, i] > worth) | ~(before[:, i] > worth))
-    columns = [
-        gain_factor(objective, before[:, i], known.objectives[:, i])
+    evaluator = study.evaluator
+    sound = feasible & are_beneficial(evaluator, after)
+    if study.target is not None:
+        meets = [meets_target(evaluator, study.target, values) for values in (before, after)]
+        sound &= meets[1] | ~meets[0]
+    for i, break_even in list_benefits(evaluator):
+        sound &= (after[:, i] > break_even) | ~(before[:, i] > break_even)
+    factors = [
+        gain_factor(objective, before[:, i], after[:, i])
         for i, objective in enumerate(evaluator.objectives)
     ]
-    return np.where(sound[:, None], np.column_stack(columns), np.nan)
+    return np.where(sound[:, None], np.column_stack(factors), np.nan)
 
 
-def _reached(evaluator: Evaluator, values: Array, target: Target) -> NDArray[np.bool_]:
-    names = [o.name for o in evaluator.objectives]
-    every = (bound.reached(values[:, names.index(bound.objective)]) for bound in target.bounds)
-    return np.asarray(np.logical_and.reduce([*every, np.ones(len(values), dtype=bool)]))
+def _select(gains: Array, moved: NDArray[np.int64], rows: NDArray[np.int64]) -> list[int]:
+    """Return the neighbours of one design that are advised, of equals the best trade."""
+    selected = dict[int, None]()
+    trade = trades(gains)
+
+    def add(candidates: NDArray[np.int64], *keys: Array) -> None:
+        if len(candidates):
+            best = np.lexsort([-key[candidates] for key in keys])[0]
+            selected[int(candidates[best])] = None
+
+    for variable in np.unique(moved[rows]):
+        mine = rows[moved[rows] == variable]
+        for gain in gains.T:
+            add(mine[gain[mine] >= _MIN_GAIN], trade, gain)
+    worthwhile = np.asarray((gains >= _WORTHWHILE).any(axis=1))
+    for gain in gains.T:
+        add(rows[(gain[rows] >= 1) & worthwhile[rows]], trade)
+    return list(selected)
 
 
-def _trade(gains: Array) -> Array:
-    """Return of each row the product of all factors, as a logarithm."""
-    bounded = np.clip(np.nan_to_num(gains, nan=1.0, posinf=_MOST), 1 / _MOST, _MOST)
-    return np.asarray(np.log(bounded).sum(axis=1))
+# Repairs of an infeasible design --------------------------------------------------------------
 
 
-def _best(gains: Array) -> dict[int, None]:
-    """Return rows that improve an objective most, each once."""
-    found: dict[int, None] = {}
-    trade = _trade(gains)
-    for column in np.where(np.isnan(gains), -np.inf, gains).T:
-        top = column.max(initial=-np.inf)
-        if top >= _SEEN:
-            ties = np.flatnonzero(column >= top)
-            found[int(ties[np.argmax(trade[ties])])] = None
-    return found
+def find_repairs(
+    evaluator: Evaluator, result: Result, points: Points, before: Array
+) -> tuple[Change, ...]:
+    """Return the changes that make one infeasible design feasible, the least change first.
+
+    The nearest feasible value along each variable; if there is none, the nearest pair of values of
+    two variables. Distances are fractions of a variable's range, and 1 between options.
+
+    Parameters
+    ----------
+    points : Points
+        The design.
+    before : ndarray, shape (objectives,)
+        Its objectives.
+    """
+    space = evaluator.space
+    near = find_neighbours(space, points)
+    if not len(near.of):
+        return ()
+    _, feasible = look_up_designs(evaluator, result, near.points)
+    distances = _distances(space, points, near)
+    rows = []
+    for k in range(len(space.variables)):
+        mine = np.flatnonzero((near.moved == k) & feasible)
+        if len(mine):
+            rows.append(int(mine[np.argmin(distances[mine])]))
+    rows.sort(key=lambda row: distances[row])
+    repaired = {n: v[rows] for n, v in near.points.items()}
+    if not rows and not isinstance(space, TableSpace):
+        repaired = _nearest_pair(evaluator, result, near, distances)
+    if not len(next(iter(repaired.values()))):
+        return ()
+    own = {n: v[0] for n, v in space.labels(points).items()}
+    labels, numbers = space.labels(repaired), find_numbers(space, result, repaired)
+    objectives, _ = look_up_designs(evaluator, result, repaired)
+    return tuple(
+        Change(
+            list_settings(evaluator, own, {n: v[row] for n, v in labels.items()}),
+            int(number) if number >= 0 else None,
+            compare_objectives(evaluator.objectives, before, objectives[row]),
+            beneficial=bool(are_beneficial(evaluator, objectives[row : row + 1]).all()),
+        )
+        for row, number in enumerate(numbers)
+    )
 
 
-def _trades(gains: Array) -> dict[int, None]:
-    """Return for each objective the best trades among rows that improve or keep it."""
-    found: dict[int, None] = {}
-    trade = _trade(gains)
-    seen = (gains >= _WORTH_IT).any(axis=1)
-    for column in gains.T:
-        for kept in (column >= _WORTH_IT, (column >= 1) & seen):
-            rows = np.flatnonzero(kept)
-            if len(rows):
-                found[int(rows[np.argmax(trade[rows])])] = None
-    return found
+def _distances(space: Space, points: Points, near: Neighbours) -> Array:
+    """Return the distance of each neighbour from the design, along the variable that differs."""
+    distances = np.full(len(near.of), _OPTION_DISTANCE)
+    for k, (name, variable) in enumerate(space.variables.items()):
+        mine = near.moved == k
+        if not isinstance(variable, Choice) and mine.any():
+            there = variable.to_unit(near.points[name][mine])
+            distances[mine] = np.abs(there - variable.to_unit(points[name][:1])[0])
+    return distances
 
 
-def _parts(study: ResolvedStudy, points: Points, before: Array) -> list[list[Advice]]:
-    """Return what rows that the study leaves out would give in the place of the chosen ones."""
-    evaluator, count = study.evaluator, len(before)
-    found: list[list[Advice]] = [[] for _ in range(count)]
-    every = evaluator.space.columns(points)
-    labels = evaluator.space.labels(points)
-    for name, rows in alternatives(study).items():
-        own = {n: v for n, v in every.items() if n != option_of(name)}
-        for option, values in rows.items():
-            columns = own | {n: np.full(count, value) for n, value in values.items()}
-            known = evaluate_or_nan(evaluator, columns, count)
-            gains = _gains(evaluator, before, known, study.target)
-            for row in np.flatnonzero((gains >= _SEEN).any(axis=1)).tolist():
-                objective = evaluator.objectives[int(np.nanargmax(gains[row]))].name
-                effects = compare_objectives(
-                    evaluator.objectives, before[row], known.objectives[row]
-                )
-                found[row].append(
-                    Advice(PART, name, labels[name][row], option, None, objective, effects)
-                )
-    return found
+def _nearest_pair(
+    evaluator: Evaluator, result: Result, near: Neighbours, distances: Array
+) -> Points:
+    """Return the nearest feasible design that differs in two variables, or none."""
+    first, second = np.triu_indices(len(near.of), 1)
+    other = near.moved[first] != near.moved[second]
+    first, second = first[other], second[other]
+    order = np.argsort(distances[first] + distances[second], kind="stable")[:_PAIRS]
+    for start in range(0, len(order), _BATCH):
+        one, two = (rows[order[start : start + _BATCH]] for rows in (first, second))
+        both = {
+            name: np.where(near.moved[two] == k, near.points[name][two], near.points[name][one])
+            for k, name in enumerate(evaluator.space.variables)
+        }
+        feasible = np.flatnonzero(look_up_designs(evaluator, result, both)[1])
+        if len(feasible):
+            return {name: values[feasible[:1]] for name, values in both.items()}
+    return {name: values[:0] for name, values in near.points.items()}
+
+
+# Designs of the front -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """The place of a design among the designs of the front.
+
+    Parameters
+    ----------
+    on_front : bool
+        Whether it is one of them.
+    dominated : int
+        The number of designs that dominate it.
+    by : tuple of Change
+        The nearest of these, three at most.
+    """
+
+    on_front: bool
+    dominated: int = 0
+    by: tuple[Change, ...] = ()
+
+    def __str__(self) -> str:
+        if self.on_front:
+            return "yes"
+        if not self.dominated:
+            return "no, but no design of the front dominates it"
+        more = f" and {self.dominated - len(self.by):,} more" * (self.dominated > len(self.by))
+        return f"no, dominated by {'; '.join(map(str, self.by))}{more}"
+
+
+def compare_with_front(result: Result, number: int, values: Array) -> Dominance:
+    """Return the place of a feasible design with these objectives."""
+    front = result.front
+    if number in front.designs.index or not len(front):
+        return Dominance(number in front.designs.index)
+    signs = np.array([o.sign for o in result.objectives])
+    own, points = values * signs, front.points
+    rows = np.flatnonzero((points <= own).all(axis=1) & (points < own).any(axis=1))
+    unit, _ = scaled(np.vstack([points[rows], own]), signs)
+    near = rows[np.argsort(((unit[:-1] - unit[-1]) ** 2).sum(axis=1), kind="stable")]
+    changes = (_front_change(front, values, row) for row in near[:_DOMINATORS])
+    return Dominance(False, len(rows), tuple(changes))
+
+
+def _front_change(front: Front, before: Array, row: int) -> Change:
+    signs = np.array([o.sign for o in front.objectives])
+    effects = compare_objectives(front.objectives, before, front.points[row] * signs)
+    return Change((), int(front.designs.index[row]), effects)
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one design of the front to the cheapest that is better in an objective by a fraction.
+
+    Parameters
+    ----------
+    wanted : float
+        The fraction of its value by which the objective is to be better.
+    best : Effect
+        The objective; at best on the front.
+    maximized : bool
+        Whether a higher value is better.
+    change : Change or None
+        The design; None if none on the front is so much better.
+    """
+
+    wanted: float
+    best: Effect
+    maximized: bool
+    change: Change | None
+
+    @property
+    def label(self) -> str:
+        """The wanted improvement."""
+        more = "more" if self.maximized else "less"
+        return f"{percent(self.wanted)} {more} {worded(self.best.objective)}"
+
+    @property
+    def text(self) -> str:
+        """The design, or the best value of the front."""
+        best = amount(self.best.after, self.best.unit)
+        none = f"none on the front, the {'most' if self.maximized else 'least'} is {best}"
+        return str(self.change) if self.change else none
+
+
+def find_steps(
+    result: Result,
+    design: int | None = None,
+    wanted: float = STEP,
+    among: NDArray[np.bool_] | None = None,
+) -> tuple[Step, ...]:
+    """Return for each objective the cheapest design of the front that is better by a fraction.
+
+    The cheapest has the least sum of the fractions by which the other objectives get worse. An
+    objective that is 0 or infinite has no fraction, and no step.
+
+    Parameters
+    ----------
+    result : Result
+        The result with the front.
+    design : int, optional
+        The first design, on the front; the compromise design by default.
+    wanted : float
+        The fraction by which the objective is to be better, above 0.
+    among : ndarray of bool, shape (designs of the front,), optional
+        Which designs count; all by default.
+    """
+    front = result.front
+    if not len(front):
+        return ()
+    start = front.compromise_row if design is None else front.designs.index.get_loc(design)
+    own = front.points[start]
+    points = front.points if among is None else np.where(among[:, None], front.points, np.inf)
+    with np.errstate(all="ignore"):
+        worse = (points - own) / np.abs(own)
+    prices = np.nan_to_num(np.where(points <= own, 0.0, worse), nan=np.inf, posinf=np.inf)
+    signs = np.array([o.sign for o in front.objectives])
+    steps = []
+    for i, objective in enumerate(front.objectives):
+        if not np.isfinite(own[i]) or own[i] == 0.0:
+            continue
+        rows = np.flatnonzero(points[:, i] <= own[i] - wanted * abs(own[i]))
+        best = _front_change(front, own * signs, int(np.argmin(points[:, i]))).effects[i]
+        cheapest = None
+        if len(rows):
+            price = np.delete(prices[rows], i, axis=1).sum(axis=1)
+            row = int(rows[np.lexsort((worse[rows, i], price))[0]])
+            cheapest = _front_change(front, own * signs, row)
+        steps.append(Step(wanted, best, objective.sign < 0, cheapest))
+    return tuple(steps)

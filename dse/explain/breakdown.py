@@ -14,7 +14,7 @@ from dse.evaluate.wiring import Wiring
 from dse.model.contract import Model
 from dse.model.quantity import Array
 from dse.model.units import base
-from dse.model.values import listed, number, show, worded
+from dse.model.values import number, percent, show, worded
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Part:
     scenario: str = ""
 
 
-class _Share(NamedTuple):
+class _Parts(NamedTuple):
     """A part of a total, for all designs."""
 
     objective: str
@@ -63,21 +63,21 @@ def break_down(
     though all designs are evaluated at once.
     """
     wiring = evaluator.wiring
-    visited = [
-        (objective, set(wiring.needs(_asked(wiring, objective), objective.conditions).names))
+    needed = {
+        objective.name: set(wiring.needs(_requested(wiring, objective), objective.conditions).names)
         for objective in evaluator.objectives
-    ]
-    upstream = wiring.upstream
-    with_parts = [(model, totals) for model in wiring.models if (totals := _totals(model))]
-    shares: list[list[_Share]] = []
-    # totals that an objective needs first, then totals that its conditions affect
-    for asked in (True, False):
-        for objective, names in visited:
-            for model, totals in with_parts:
-                matters = not upstream[model.name].isdisjoint(objective.conditions)
-                if not names.isdisjoint(totals) if asked else matters:
-                    shares += _shares(wiring, model, objective, columns, count)
-    return [_of_design(shares, row) for row in range(count)]
+    }
+    totals = {model.name: _totals(model) for model in wiring.models}
+    breakdowns: list[list[_Parts]] = []
+    # Totals that an objective needs come first, then totals that its conditions affect.
+    for is_needed in (True, False):
+        for objective in evaluator.objectives:
+            for model in filter(lambda m: totals[m.name], wiring.models):
+                needs = not needed[objective.name].isdisjoint(totals[model.name])
+                affects = not wiring.upstream[model.name].isdisjoint(objective.conditions)
+                if needs if is_needed else affects:
+                    breakdowns += _divide_totals(wiring, model, objective, columns, count)
+    return [_list_parts(breakdowns, row) for row in range(count)]
 
 
 def find_divisor(wiring: Wiring, name: str) -> str | None:
@@ -97,15 +97,15 @@ def find_divisor(wiring: Wiring, name: str) -> str | None:
     return over if other is not None and other.inputs.keys() == producer.inputs.keys() else None
 
 
-def _asked(wiring: Wiring, objective: Objective) -> list[str]:
+def _requested(wiring: Wiring, objective: Objective) -> list[str]:
     total = find_divisor(wiring, objective.quantity)
     return [objective.quantity] if total is None else [objective.quantity, total]
 
 
-def _of_design(shares: Sequence[Sequence[_Share]], row: int) -> tuple[Part, ...]:
+def _list_parts(breakdowns: Sequence[Sequence[_Parts]], row: int) -> tuple[Part, ...]:
     """Return the parts of one design; of equal totals, the first parts."""
-    found: dict[tuple[str, float], list[Part]] = {}
-    for breakdown in shares:
+    kept: dict[tuple[str, float], list[Part]] = {}
+    for breakdown in breakdowns:
         mine: dict[tuple[str, float], list[Part]] = {}
         for each in breakdown:
             part, whole = float(each.part[row]), float(each.whole[row])
@@ -114,8 +114,8 @@ def _of_design(shares: Sequence[Sequence[_Share]], row: int) -> tuple[Part, ...]
                 shown = Part(*about, part, part / whole, each.scenario)
                 mine.setdefault((each.total, whole), []).append(shown)
         for key, parts in mine.items():
-            found.setdefault(key, parts)
-    return tuple(part for parts in found.values() for part in parts)
+            kept.setdefault(key, parts)
+    return tuple(part for parts in kept.values() for part in parts)
 
 
 def _totals(model: Model) -> set[str]:
@@ -124,9 +124,9 @@ def _totals(model: Model) -> set[str]:
     return {own[q.part_of] for q in model.outputs.values() if q.part_of}
 
 
-def _shares(
+def _divide_totals(
     wiring: Wiring, model: Model, objective: Objective, columns: Mapping[str, Array], count: int
-) -> list[list[_Share]]:
+) -> list[list[_Parts]]:
     """Return the parts of each total of a model, for each scenario of an objective."""
     upstream = wiring.upstream[model.name]
     bound = {n: v for n, v in objective.conditions.items() if n in upstream}
@@ -143,7 +143,7 @@ def _shares(
     labels = scenario_labels(wiring, relevant)
     return [
         [
-            _Share(objective.name, label, *which, part[k], whole[k])
+            _Parts(objective.name, label, *which, part[k], whole[k])
             for which, part, whole in zip(named, values[::2], values[1::2], strict=True)
         ]
         for k, label in enumerate(labels)
@@ -157,66 +157,33 @@ def scenario_labels(wiring: Wiring, objective: Objective) -> list[str]:
     """
     weights = objective.reduction.weights if objective.reduction is not None else ()
     varied = [n for n, v in objective.conditions.items() if isinstance(v, tuple)]
-    found = []
+    labels = []
     for k in range(objective.scenarios):
         one = scenario(objective.conditions, k)
         words = [f"{n} = {show(one[n], wiring.quantities[n].unit)}" for n in varied]
-        found.append(", ".join([*words, f"weight {number(weights[k])}"] if weights else words))
-    return found
+        labels.append(", ".join([*words, f"weight {number(weights[k])}"] if weights else words))
+    return labels
 
 
-_HALF = 0.5  # of a total, that the largest parts are named for
-
-
-@dataclass(frozen=True)
-class LargePart:
-    """One of the largest parts of a total time, which together are half of it.
-
-    Parameters
-    ----------
-    objective, total, name, about : str
-        For which objective it was computed; the total, the part, and its description.
-    share : float
-        The fraction of the total, a mean over scenarios.
-    """
-
-    objective: str
-    total: str
-    name: str
-    about: str
-    share: float
-
-    def __str__(self) -> str:
-        return f"{100 * self.share:.0f} % is {worded(self.name)} ({self.about})"
-
-
-def largest_time_parts(evaluator: Evaluator, parts: Sequence[Part]) -> tuple[LargePart, ...]:
-    """Return the largest parts of each time of which objectives are made: half of it at least.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        The breakdown of one design.
-    """
-    wiring, largest, totals = evaluator.wiring, list[LargePart](), set[str]()
-    for objective in evaluator.objectives:
-        total = find_divisor(wiring, objective.quantity) or objective.quantity
-        if total in totals:
-            continue
-        shares: dict[str, float] = {}
+def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
+    """Return the largest part of each time of which objectives are made, a mean over scenarios."""
+    largest = []
+    for total in _objective_totals(evaluator):
+        fractions: dict[str, float] = {}
         for part in parts:
             if part.total == total and _is_time(part.unit):
-                shares[part.name] = shares.get(part.name, 0.0) + part.share
-        whole, covered = sum(shares.values()), 0.0
-        for name, share in sorted(shares.items(), key=lambda item: -item[1]):
-            if covered >= _HALF or not whole > 0:
-                break
-            covered += share / whole
-            about = wiring.quantities[name].about
-            largest.append(LargePart(objective.name, total, name, about, share / whole))
+                fractions[part.name] = fractions.get(part.name, 0.0) + part.share
+        whole = sum(fractions.values())
         if whole > 0:
-            totals.add(total)
-    return tuple(largest)
+            name = max(fractions, key=lambda name: fractions[name])
+            share = percent(fractions[name] / whole, digits=2)
+            largest.append(f"{worded(name)} {share} of {worded(total)}")
+    return ", ".join(largest)
+
+
+def _objective_totals(evaluator: Evaluator) -> list[str]:
+    names = (o.quantity for o in evaluator.objectives)
+    return list(dict.fromkeys(find_divisor(evaluator.wiring, name) or name for name in names))
 
 
 def _is_time(unit: str) -> bool:
@@ -224,10 +191,15 @@ def _is_time(unit: str) -> bool:
     return unit == "cycle" or dimension == {"[time]": 1}
 
 
-def time_words(largest: Sequence[LargePart]) -> list[str]:
-    """Return a sentence for each time: its largest parts."""
-    sentences = []
-    for total in dict.fromkeys(each.total for each in largest):
-        parts = listed(str(each) for each in largest if each.total == total)
-        sentences.append(f"Of its {worded(total)}, {parts}.")
-    return sentences
+def part_fields(parts: Sequence[Part]) -> list[tuple[str, str]]:
+    """Return each total with its parts as label and text, the largest part first."""
+    groups: dict[tuple[str, str, str], list[Part]] = {}
+    for part in parts:
+        groups.setdefault((part.total, part.objective, part.scenario), []).append(part)
+    fields = []
+    for (total, *conditions), mine in groups.items():
+        condition = ", ".join(filter(None, conditions))
+        ordered = sorted(mine, key=lambda part: -part.share)
+        texts = (f"{worded(part.name)} {100 * part.share:.0f} %" for part in ordered)
+        fields.append((f"{worded(total)} (for {condition})", ", ".join(texts)))
+    return fields

@@ -1,17 +1,31 @@
-"""Curves: quantities of a design along an input, and the best of each."""
+"""Along an input: curves of quantities with their best points, and optimization regions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Conditions, Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.model.quantity import Array
-from dse.study.resolve.plots import CurvePlan
+from dse.evaluate.input_ranges import without_samples
+from dse.evaluate.wiring import Key, Wiring
+from dse.explain.sensitivity import common_domain, gain_factor, improvable_inputs, improve_input
+from dse.model.quantity import Array, Quantity
+from dse.model.values import show, worded
+from dse.study.resolve.plots import CurvePlan, RegionsPlan
+from dse.study.schema import BottleneckTable
 from dse.study.study import ResolvedStudy
+
+_GRID = 241  # points along the axis between which a cut-off is looked for
+_PARTS = 16  # parts into which an interval with a cut-off is divided at once
+
+# Curves --------------------------------------------------------------------------------------
+
 
 Better: TypeAlias = Literal["lower", "higher"] | None
 
@@ -152,3 +166,323 @@ def find_best_point(curve: Curve, line: Line) -> Best:
     edge = row in (0, len(curve.grid) - 1)
     value, at = float(line.values[row]), float(curve.grid[row])
     return Best(line.quantity, line.unit, word, value, at, now, edge)
+
+
+# Optimization regions ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Span:
+    """One interval of the axis on which an input is a bottleneck.
+
+    Parameters
+    ----------
+    input, symbol : str
+        The input.
+    low, high : float
+        The interval, in the axis's unit; the axis's own end if it is cut off there.
+    low_exact, high_exact : bool
+        Whether the end is a cut-off that was solved for, and not the end of the axis.
+    """
+
+    input: str
+    symbol: str
+    low: float
+    high: float
+    low_exact: bool
+    high_exact: bool
+
+
+@dataclass(frozen=True)
+class Region:
+    """An interval of the axis on which the same inputs are bottlenecks.
+
+    Parameters
+    ----------
+    low, high : float
+        The interval, in the axis's unit.
+    inputs : tuple of str
+        The bottlenecks.
+    label : str
+        Their symbols, such as ``"oC"``.
+    shown : tuple of str
+        The bounds as texts, rounded so that they stay in the axis's domain.
+    """
+
+    low: float
+    high: float
+    inputs: tuple[str, ...]
+    label: str
+    shown: tuple[str, str]
+
+    @property
+    def words(self) -> str:
+        """The names of the bottlenecks in words."""
+        return ", ".join(map(worded, self.inputs)) or "no single input"
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The optimization regions of one design for one objective along one axis.
+
+    Parameters
+    ----------
+    objective, condition, axis, axis_unit, unit : str
+        The objective, how scenarios that remain become one number ("" for none), the swept input,
+        and the units of axis and objective.
+    factor, threshold : float
+        The improvement of the inputs (10) and the gain that counts (0.2).
+    grid, base : ndarray, shape (points,)
+        The axis and the objective along it.
+    improved : dict of str to ndarray, shape (points,)
+        The objective with each input improved.
+    spans : tuple of Span
+        For each input, on which intervals it is a bottleneck.
+    regions : tuple of Region
+        The axis cut into regions, ascending.
+    """
+
+    objective: str
+    condition: str
+    axis: str
+    axis_unit: str
+    unit: str
+    factor: float
+    threshold: float
+    grid: Array
+    base: Array
+    improved: dict[str, Array]
+    spans: tuple[Span, ...]
+    regions: tuple[Region, ...]
+
+
+def find_regions(
+    evaluator: Evaluator, plan: RegionsPlan, rule: BottleneckTable, columns: Mapping[str, Array]
+) -> list[Regions]:
+    """Return the optimization regions of designs along an axis, with exact cut-offs.
+
+    A cut-off is where the gain of an improved input crosses the threshold: bracketed on an even
+    logarithmic grid, then narrowed to the last bit, all designs and inputs at once.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray, shape (designs,)
+        The quantities that the space sets.
+
+    Returns
+    -------
+    list of Regions
+        One per design.
+    """
+    sweep = _Sweep.of(evaluator, plan, rule, columns)
+    objective, inputs, axis = sweep.objective, sweep.inputs, sweep.axis
+    count = len(next(iter(columns.values())))
+    grid = _grid(plan.low, plan.high, axis.integer)
+    shape = (count, len(grid))
+    rows, points = np.repeat(np.arange(count), len(grid)), np.tile(grid, count)
+    runs = evaluator.wiring.done(
+        sweep.requests, {n: v[rows] for n, v in columns.items()} | {plan.axis: points}
+    )
+    none = np.full(len(points), -1)
+    base = sweep.values(points, rows, none, runs).reshape(shape)
+    improved = {
+        name: sweep.values(
+            points, rows, np.full(len(points), k), evaluator.wiring.unmoved(runs, name)
+        ).reshape(shape)
+        for k, name in enumerate(inputs)
+    }
+    inside = {name: sweep.exceeds(base, values) for name, values in improved.items()}
+    spans: list[list[Span]] = [[] for _ in range(count)]
+    crossings = _narrow(sweep, grid, list(inside.values()))
+    for k, (name, quantity) in enumerate(inputs.items()):
+        for row in range(count):
+            mine = (crossings.input == k) & (crossings.row == row)
+            ends = (crossings.left[mine], crossings.right[mine], crossings.rising[mine])
+            spans[row] += _spans(name, quantity.symbol or name, grid, inside[name][row], *ends)
+    return [
+        Regions(
+            objective=objective.name,
+            condition=objective.condition,
+            axis=plan.axis,
+            axis_unit=evaluator.wiring.quantities[plan.axis].unit,
+            unit=objective.unit,
+            factor=rule.factor,
+            threshold=rule.threshold,
+            grid=grid,
+            base=base[row],
+            improved={name: values[row] for name, values in improved.items()},
+            spans=tuple(spans[row]),
+            regions=_cut(plan.low, plan.high, spans[row], axis),
+        )
+        for row in range(count)
+    ]
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """The objective of designs along an axis, as it is and with an input improved."""
+
+    wiring: Wiring
+    name: str
+    axis: Quantity
+    objective: Objective
+    inputs: Mapping[str, Quantity]
+    rule: BottleneckTable
+    columns: Mapping[str, Array]
+
+    @classmethod
+    def of(
+        cls,
+        evaluator: Evaluator,
+        plan: RegionsPlan,
+        rule: BottleneckTable,
+        columns: Mapping[str, Array],
+    ) -> _Sweep:
+        """Return the sweep of a plan: over the inputs that set the objective and not the axis."""
+        wiring = evaluator.wiring
+        objective = _without(without_samples(plan.objective), plan.axis)
+        fixed = {*objective.conditions, plan.axis}
+        inputs = {
+            n: q
+            for n, q in improvable_inputs(evaluator).items()
+            if n not in fixed and (n in columns or n in wiring.constants)
+        }
+        axis = common_domain(wiring, plan.axis)
+        return cls(wiring, plan.axis, axis, objective, inputs, rule, columns)
+
+    @property
+    def requests(self) -> list[tuple[str, Conditions]]:
+        return [(self.objective.quantity, self.objective.conditions)]
+
+    def values(
+        self,
+        x: Array,
+        rows: NDArray[np.int64],
+        which: NDArray[np.int64],
+        known: Mapping[Key, Mapping[str, Array]] | None = None,
+    ) -> Array:
+        """Return the objective of designs at points of the axis, each with one input improved.
+
+        `which` is the position of the input; -1 for none. `known` as in `Wiring.evaluate`.
+        """
+        columns = {n: v[rows] for n, v in self.columns.items()} | {self.name: x}
+        improved: dict[str, Array] = {}
+        for k, name in enumerate(self.inputs):
+            mine = which == k
+            if mine.any():
+                now = columns[name] if name in columns else self.wiring.constants[name]
+                values = np.array(np.broadcast_to(now, x.shape), dtype=np.float64)
+                some = {n: v[mine] for n, v in columns.items()}
+                values[mine] = improve_input(
+                    self.wiring, name, values[mine], self.rule.factor, some
+                )
+                improved[name] = values
+        (value,) = self.wiring.evaluate(self.requests, columns | improved, known)
+        return self.objective.reduced(value, len(x))
+
+    def exceeds(self, before: Array, after: Array) -> NDArray[np.bool_]:
+        """Return whether an improvement gains as much as the rule's threshold."""
+        gain = gain_factor(self.objective, before, after)
+        return np.asarray(gain >= 1.0 + self.rule.threshold)
+
+    def helps(
+        self, x: Array, rows: NDArray[np.int64], which: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return whether inputs are bottlenecks of designs at points of the axis."""
+        both = np.concatenate([np.full(len(x), -1), which])
+        values = self.values(np.tile(x, 2), np.tile(rows, 2), both)
+        return self.exceeds(values[: len(x)], values[len(x) :])
+
+
+def _grid(low: float, high: float, whole: bool) -> Array:
+    """Return points along the axis, whole ones if only those are in its domain."""
+    grid = np.geomspace(low, high, _GRID)
+    grid[0], grid[-1] = low, high
+    return np.unique(np.round(grid)) if whole else grid
+
+
+def _without(objective: Objective, axis: str) -> Objective:
+    """Return an objective that leaves the axis free, with the scenarios that then remain."""
+    kept = {n: v for n, v in objective.conditions.items() if n != axis}
+    several = [n for n, v in kept.items() if isinstance(v, tuple)]
+    if not several:
+        return replace(objective, conditions=kept, condition="", reduction=None)
+    words = f"{objective.reduction} over {', '.join(several)}"
+    return replace(objective, conditions=kept, condition=words)
+
+
+class _Crossings(NamedTuple):
+    """Where inputs start or cease to be bottlenecks: the points before and after."""
+
+    input: NDArray[np.int64]
+    row: NDArray[np.int64]
+    left: Array
+    right: Array
+    rising: NDArray[np.bool_]
+
+
+def _narrow(sweep: _Sweep, grid: Array, inside: Sequence[NDArray[np.bool_]]) -> _Crossings:
+    """Return every crossing of every input, narrowed to neighbouring numbers.
+
+    Each step divides all open intervals into 16 parts at once: a model takes as long for few points
+    as for many. `inside` tells for each input (designs, points) where on the grid it helps.
+    """
+    every = np.stack(inside) if inside else np.zeros((0, 1, len(grid)), dtype=bool)
+    which, rows, edges = np.nonzero(every[:, :, 1:] != every[:, :, :-1])
+    left, right = grid[edges].copy(), grid[edges + 1].copy()
+    rising = every[which, rows, edges + 1]
+    fractions = np.arange(1, _PARTS)[:, None] / _PARTS
+    while True:
+        inner = left + (right - left) * fractions
+        inner = np.floor(inner) if sweep.axis.integer else inner
+        open_ = ((inner > left) & (inner < right)).any(axis=0)
+        if not open_.any():
+            return _Crossings(which, rows, left, right, rising)
+        inner = inner[:, open_]
+        tiled = (np.tile(ids[open_], _PARTS - 1) for ids in (rows, which))
+        after = sweep.helps(inner.ravel(), *tiled).reshape(inner.shape) == rising[open_]
+        points = np.vstack([left[open_], inner, right[open_]])
+        first = 1 + np.vstack([after, np.ones(inner.shape[1], dtype=bool)]).argmax(axis=0)
+        columns = np.arange(inner.shape[1])
+        left[open_], right[open_] = points[first - 1, columns], points[first, columns]
+
+
+def _spans(
+    name: str,
+    symbol: str,
+    grid: Array,
+    inside: NDArray[np.bool_],
+    left: Array,
+    right: Array,
+    rising: NDArray[np.bool_],
+) -> list[Span]:
+    """Return the intervals where an input helps one design."""
+    starts = [(float(x), True) for x, up in zip(right, rising, strict=True) if up]
+    ends = [(float(x), True) for x, up in zip(left, rising, strict=True) if not up]
+    if inside[0]:
+        starts.insert(0, (float(grid[0]), False))
+    if inside[-1]:
+        ends.append((float(grid[-1]), False))
+    return [
+        Span(name, symbol, low, high, low_exact, high_exact)
+        for (low, low_exact), (high, high_exact) in zip(starts, ends, strict=True)
+    ]
+
+
+def _cut(low: float, high: float, spans: Sequence[Span], axis: Quantity) -> tuple[Region, ...]:
+    """Cut the axis where an input starts or stops to help."""
+    edges = sorted({low, high, *(s.low for s in spans), *(s.high for s in spans)})
+    regions: list[Region] = []
+    for a, b in itertools.pairwise(edges):
+        middle = float(np.sqrt(a * b))
+        if axis.integer and b - a == 1 and not any(s.low <= middle <= s.high for s in spans):
+            continue  # no whole number lies between
+        active = [s for s in spans if s.low <= middle <= s.high]
+        names = tuple(s.input for s in active)
+        if regions and regions[-1].inputs == names:
+            a = regions.pop().low
+        shown = (show(a, axis.unit, axis), show(b, axis.unit, axis))
+        symbols = [s.symbol for s in active]
+        between = "" if all(len(symbol) == 1 for symbol in symbols) else " "  # "oC", but "W_s A"
+        regions.append(Region(a, b, names, between.join(symbols), shown))
+    return tuple(regions)

@@ -1,4 +1,4 @@
-"""Explanations of designs: whether they hold, what limits them, and what to change next."""
+"""Explanations of designs: feasibility, limits, and the changes to make."""
 
 from __future__ import annotations
 
@@ -16,24 +16,18 @@ from dse.evaluate.failures import skip_errors
 from dse.evaluate.input_ranges import fix_at_middles
 from dse.evaluate.space import Points
 from dse.evaluate.wiring import why_undefined
-from dse.explain.advice import Advice, find_advice
-from dse.explain.benefit import describe_missing_benefit
-from dse.explain.breakdown import (
-    LargePart,
-    Part,
-    break_down,
-    largest_time_parts,
-    scenario_labels,
-    time_words,
+from dse.explain.advice import Dominance, compare_with_front, find_advice, find_repairs
+from dse.explain.breakdown import Part, break_down, largest_parts, part_fields, scenario_labels
+from dse.explain.changes import Change
+from dse.explain.curves import Curve, Regions, draw_curves, find_best_point, find_regions
+from dse.explain.robustness import (
+    DesignRobustness,
+    Robustness,
+    assess_robustness,
+    rank_table_variables,
 )
-from dse.explain.curves import Curve, draw_curves, find_best_point
-from dse.explain.feasibility import Repair, find_repairs
-from dse.explain.regions import Regions, find_regions
-from dse.explain.regression import Regression, fit_regressions
-from dse.explain.robustness import Holding, Robustness, assess_robustness
 from dse.explain.sensitivity import PART, SPACE, Sensitivity, find_sensitivities
-from dse.explain.targets import describe_target
-from dse.explain.tradeoffs import Standing, compare_with_front
+from dse.explain.targets import describe_missing_benefit, describe_target
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import conditioned, plural, tell, worded
@@ -42,8 +36,10 @@ from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
 _SWEPT = 250  # points along the axis of regions or of a curve
-_ALONG = 64  # values that are tried along a continuous variable
+_ALONG = 64  # values that are evaluated along a continuous variable
 _DRAWN = 8  # designs whose regions and curves are computed: a curve may be a simulation
+UNDECLARED = "no input of the objectives declares its better direction"
+NO_BOTTLENECK = "no single input"
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,7 @@ class ScenarioValue:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What limits one design, and what to change next.
+    """The limits of one design, and the changes to make.
 
     Parameters
     ----------
@@ -104,7 +100,7 @@ class Explanation:
     values : dict of str to Any
         Variables (option names and numbers), inputs and objectives, by column name.
     parts : tuple of Part
-        Where the time and the area go.
+        The parts of the time and the area.
     sensitivities : tuple of Sensitivity
         Every improvable input against every objective, best gain first.
     regions : tuple of Regions
@@ -113,25 +109,23 @@ class Explanation:
         One for each ``[[curve]]`` of the study.
     scenarios : tuple of ScenarioValue
         Of the objectives with several scenarios.
-    feasible : bool
-        Whether every constraint holds and every objective has a value.
     violations : tuple of Violation
-        Why it is not feasible.
-    regressions : tuple of Regression
-        Of a table: the effects of the variables on each objective over all rows.
-    standing : Standing or None
-        Where it stands among the designs of the front; None if it is infeasible.
-    advice : tuple of Advice
-        What to change: within the space, then other parts. None if it is infeasible.
-    repairs : tuple of Repair
+        Why it is not feasible; empty if it is.
+    ranking : mapping of str to mapping
+        Of a table: the Sobol indices of the variables, by objective.
+    dominance : Dominance or None
+        Its place among the designs of the front; None if it is infeasible.
+    advice : tuple of Change
+        The changes to make: within the space, then other parts. Empty if it is infeasible.
+    repairs : tuple of Change
         The least changes that make an infeasible design feasible.
-    time_parts : tuple of LargePart
+    limits : str
         The largest parts of its times.
-    worth : str
-        Why it is not beneficial, if it is not; see `dse.explain.benefit`.
-    reach : str
-        Whether a feasible design reaches the target; empty if the run was asked for none.
-    holding : Holding or None
+    missing_benefit : str
+        Why it is not beneficial, if it is not; see `dse.explain.targets`.
+    target : str
+        Whether a feasible design meets the target; empty if the study has none.
+    robustness : DesignRobustness or None
         Its robustness against uncertain inputs; None if no input is uncertain.
     objectives : tuple of str
         The names of the study's objectives.
@@ -146,60 +140,98 @@ class Explanation:
     regions: tuple[Regions, ...]
     curves: tuple[Curve, ...] = ()
     scenarios: tuple[ScenarioValue, ...] = ()
-    feasible: bool = True
     violations: tuple[Violation, ...] = ()
-    regressions: tuple[Regression, ...] = ()
-    standing: Standing | None = None
-    advice: tuple[Advice, ...] = ()
-    repairs: tuple[Repair, ...] = ()
-    time_parts: tuple[LargePart, ...] = ()
-    worth: str = ""
-    reach: str = ""
-    holding: Holding | None = None
+    ranking: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    dominance: Dominance | None = None
+    advice: tuple[Change, ...] = ()
+    repairs: tuple[Change, ...] = ()
+    limits: str = ""
+    missing_benefit: str = ""
+    target: str = ""
+    robustness: DesignRobustness | None = None
     objectives: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        return f"<Explanation of design {self.design}: {self._verdict()}>"
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint holds and every objective has a value."""
+        return not self.violations
 
-    def __str__(self) -> str:
-        table = self.bottlenecks()
-        rows = [] if table.empty else [table.to_string()]
-        return "\n".join([f"design {self.design}: {self._verdict()}", *self._lines(), *rows])
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The verdict and the changes to make, as label and text."""
+        if not self.feasible:
+            none = "no change of one or two variables"
+            return [
+                ("feasible", "no"),
+                *(("violation", str(violation)) for violation in self.violations),
+                *(("repair", str(repair)) for repair in self.repairs or (none,)),
+            ]
+        robust = self.robustness.fields.items() if self.robustness is not None else ()
+        own, parts = ([str(c) for c in self.advice if c.kind == k] for k in (SPACE, PART))
+        no_change = [] if self.ranking else ["no single change helps"]
+        fields = [
+            ("feasible", "yes"),
+            ("on the front", str(self.dominance or "")),
+            ("target", self.target),
+            ("benefit", self.missing_benefit and f"none: {self.missing_benefit}"),
+            ("limits", self.limits),
+            *robust,
+            *(("change", text) for text in own or no_change),
+            *(("other part", text) for text in parts),
+        ]
+        return [(label, text) for label, text in fields if text]
 
-    def _repr_html_(self) -> str:
-        title = f"design {self.design}: {self._verdict()}"
-        texts = "".join(f"<p>{escape(line)}</p>" for line in (title, *self._lines()))
-        return texts + self.bottlenecks().to_html(escape=True, border=0)
+    @property
+    def missing_bottlenecks(self) -> str:
+        """Why there is no bottleneck; empty if there is one, or for a table."""
+        if not self.sensitivities:
+            return "" if self.ranking else UNDECLARED
+        return "" if any(item.bottleneck for item in self.sensitivities) else NO_BOTTLENECK
 
     def bottlenecks(self) -> pd.DataFrame:
         """Return the inputs that are bottlenecks, the largest gain first."""
         rows = [
-            (s.label, s.changed_by, *s.shown, s.objective, s.gained)
-            for s in self.sensitivities
-            if s.bottleneck
+            (item.label, item.changed_by, *item.shown, item.objective, item.gain_text)
+            for item in self.sensitivities
+            if item.bottleneck
         ]
         names = ["improve", "changed by", "from", "to", "objective", "gain"]
         return pd.DataFrame(rows, columns=names)
 
-    def _verdict(self) -> str:
-        if not self.feasible:
-            return f"infeasible: {'; '.join(map(str, self.violations))}"
-        return ", ".join(f"{n} = {self._value_text(n)}" for n in self.objectives)
+    def __repr__(self) -> str:
+        return f"<Explanation of {self._title()}>"
 
-    def _value_text(self, name: str) -> str:
-        return tell(float(self.values[name]), self.units.get(name) or "1")
+    def __str__(self) -> str:
+        table = self.bottlenecks()
+        lines = [self._title(), *(f"{label}: {text}" for label, text in self._all_fields())]
+        return "\n".join(lines + ([] if table.empty else [table.to_string()]))
 
-    def _lines(self) -> list[str]:
-        without = bottleneck_words(self)
-        return [*verdict_lines(self), *part_lines(self.parts), *([without] if without else [])]
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>"
+            for label, text in self._all_fields()
+        )
+        table = self.bottlenecks().to_html(escape=True, border=0)
+        return f"<p>{escape(self._title())}</p><table>{rows}</table>{table}"
+
+    def _all_fields(self) -> list[tuple[str, str]]:
+        missing = self.missing_bottlenecks
+        fields = [*self.fields, *part_fields(self.parts)]
+        return [*fields, ("bottlenecks", missing)] if missing else fields
+
+    def _title(self) -> str:
+        units = {n: self.units.get(n) or "1" for n in self.objectives}
+        values = [f"{n} = {tell(float(self.values[n]), unit)}" for n, unit in units.items()]
+        infeasible = f"infeasible: {'; '.join(map(str, self.violations))}"
+        return f"design {self.design}: {', '.join(values) if self.feasible else infeasible}"
 
 
 def explain(
     study: ResolvedStudy,
     result: Result,
     numbers: Sequence[int],
-    held: Robustness | None = None,
+    robustness: Robustness | None = None,
 ) -> list[Explanation]:
     """Explain designs.
 
@@ -212,7 +244,7 @@ def explain(
     numbers : sequence of int
         Design numbers: kept ones, or any of an enumerated space. The first few get
         regions and curves.
-    held : Robustness, optional
+    robustness : Robustness, optional
         Their robustness against uncertain inputs, if it is known.
 
     Raises
@@ -229,59 +261,60 @@ def explain(
     labels = evaluator.space.labels(points)
     judged = evaluator.evaluate_columns(columns, count)
     certain = fix_at_middles(evaluator)
-    if held is None:
-        held = assess_robustness(study, result, numbers, points)
-    sensitive = find_sensitivities(evaluator, study.rule, columns, judged.objectives)
+    robustness = robustness or assess_robustness(study, result, numbers, points)
+    sensitivities = find_sensitivities(evaluator, study.rule, columns, judged.objectives)
     parts = break_down(certain, columns, count)
     scenarios = _scenarios(certain, columns, count)
-    swept: list[tuple[Regions, ...]] = [()] * count
+    swept: list[Regions] = []
     if study.regions is not None:
         few = {name: values[:_DRAWN] for name, values in columns.items()}
-        for row, each in enumerate(find_regions(certain, study.regions, study.rule, few)):
-            swept[row] = (each,)
-    advised = find_advice(study, result, points, judged.objectives)
-    found, trends = [], fit_regressions(evaluator)
+        swept = find_regions(certain, study.regions, study.rule, few)
+    advice = find_advice(study, result, points, judged.objectives)
     units = {n: c.unit for n, c in result.columns.items()}
     units |= {n: unit for n, (_, unit) in result.constants.items()}
     target = study.target if result.target is not None else None
+    ranking, quantities = rank_table_variables(evaluator), evaluator.wiring.quantities
+    explanations = []
     for row, number in enumerate(numbers):
+        objectives, feasible = judged.objectives[row], bool(judged.feasible[row])
         one = {name: values[row : row + 1] for name, values in columns.items()}
-        feasible = bool(judged.feasible[row])
-        known = evaluator.wiring.quantities
-        plain = {name: float(values[0]) for name, values in one.items() if name in known}
-        own = {n: v[row] for n, v in labels.items()}
-        values = _values(result, judged.objectives[row], own, plain)
-        here = {name: each[row : row + 1] for name, each in points.items()}
-        found.append(
+        point = {name: values[row : row + 1] for name, values in points.items()}
+        inputs = {name: float(values[0]) for name, values in one.items() if name in quantities}
+        values = {n: v[row] for n, v in labels.items()}
+        values |= {n: v for n, v in inputs.items() if n not in values}
+        values |= {n: v for n, (v, _) in result.constants.items()}
+        values |= {o.name: float(v) for o, v in zip(result.objectives, objectives, strict=True)}
+        verdict: dict[str, Any]
+        if feasible:
+            verdict = {
+                "dominance": compare_with_front(result, int(number), objectives),
+                "advice": advice[row],
+                "missing_benefit": describe_missing_benefit(evaluator, objectives),
+                "target": describe_target(evaluator, target, objectives),
+            }
+        else:
+            verdict = {
+                "violations": _violations(evaluator, judged, row, one),
+                "repairs": find_repairs(evaluator, result, point, objectives),
+            }
+        explanations.append(
             Explanation(
                 design=int(number),
                 values=values,
                 parts=parts[row],
-                sensitivities=sensitive[row],
-                regions=swept[row],
-                curves=draw_curves(study, plain) if row < _DRAWN else (),
+                sensitivities=sensitivities[row],
+                regions=tuple(swept[row : row + 1]),
+                curves=draw_curves(study, inputs) if row < _DRAWN else (),
                 scenarios=scenarios[row],
-                feasible=feasible,
-                violations=_violations(evaluator, judged, row, one),
-                regressions=trends,
-                standing=compare_with_front(result, int(number), judged.objectives[row])
-                if feasible
-                else None,
-                advice=advised[row] if feasible else (),
-                repairs=() if feasible else find_repairs(evaluator, result, here),
-                time_parts=largest_time_parts(certain, parts[row]),
-                worth=describe_missing_benefit(evaluator, judged.objectives[row])
-                if feasible
-                else "",
-                reach=describe_target(evaluator, target, judged.objectives[row])
-                if feasible
-                else "",
-                holding=held.designs.get(int(number)),
+                ranking=ranking,
+                limits=largest_parts(certain, parts[row]),
+                robustness=robustness.designs.get(int(number)),
                 objectives=tuple(o.name for o in result.objectives),
                 units=units,
+                **verdict,
             )
         )
-    return found
+    return explanations
 
 
 def explanation_cost(study: ResolvedStudy, result: Result) -> int:
@@ -294,15 +327,6 @@ def explanation_cost(study: ResolvedStudy, result: Result) -> int:
     variables = study.evaluator.space.variables.values()
     known = result.certificate.numbered and result.certificate.complete
     return swept + (0 if known else sum(v.count or _ALONG for v in variables))
-
-
-def _values(
-    result: Result, objectives: Array, own: Mapping[str, Any], plain: Mapping[str, float]
-) -> dict[str, Any]:
-    """Return a design by column: variables, inputs, constants, objectives."""
-    values = dict(own) | {n: v for n, v in plain.items() if n not in own}
-    values |= {n: v for n, (v, _) in result.constants.items()}
-    return values | {o.name: float(v) for o, v in zip(result.objectives, objectives, strict=True)}
 
 
 def _points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Points:
@@ -329,33 +353,33 @@ def _scenarios(
     """Return for each design what objectives are in each of their scenarios."""
     several = [o for o in evaluator.objectives if o.scenarios > 1]
     answers = evaluator.wiring.evaluate([(o.quantity, o.conditions) for o in several], columns)
-    found: list[list[ScenarioValue]] = [[] for _ in range(count)]
+    scenarios: list[list[ScenarioValue]] = [[] for _ in range(count)]
     for objective, answer in zip(several, answers, strict=True):
         values = np.broadcast_to(answer, (objective.scenarios, count))
         labels = scenario_labels(evaluator.wiring, objective)
         for row in range(count):
-            found[row] += [
+            scenarios[row] += [
                 ScenarioValue(objective.name, label, objective.unit, float(value))
                 for label, value in zip(labels, values[:, row], strict=True)
             ]
-    return [tuple(each) for each in found]
+    return [tuple(mine) for mine in scenarios]
 
 
 def _violations(
     evaluator: Evaluator, judged: Evaluated, row: int, columns: Mapping[str, Array]
 ) -> tuple[Violation, ...]:
     amounts = evaluator.violations(judged.constrained[row : row + 1])[0]
-    found = []
+    violations = []
     for c, value, by in zip(evaluator.constraints, judged.constrained[row], amounts, strict=True):
         if not by <= 0:
             names = c.names if np.isnan(by) else ()
             why = _why(evaluator, columns, names, c.conditions)
-            found.append(Violation(c.name, c.unit, float(value), float(by), why))
+            violations.append(Violation(c.name, c.unit, float(value), float(by), why))
     for o, value in zip(evaluator.objectives, judged.objectives[row], strict=True):
         if np.isnan(value):
             why = _why(evaluator, columns, (o.quantity,), o.conditions)
-            found.append(Violation(o.name, o.unit, np.nan, np.nan, why))
-    return tuple(found)
+            violations.append(Violation(o.name, o.unit, np.nan, np.nan, why))
+    return tuple(violations)
 
 
 def _why(
@@ -365,130 +389,35 @@ def _why(
     conditions: Conditions,
 ) -> str:
     """Return why one of some quantities is not a number; empty if it is not known."""
-    told = (why_undefined(evaluator.wiring, columns, name, conditions) for name in names)
-    return next((why for why in told if why), "")
+    reasons = (why_undefined(evaluator.wiring, columns, name, conditions) for name in names)
+    return next(filter(None, reasons), "")
 
 
-_TITLES = {
-    SPACE: "what to change, within your space (first what costs none of its benefit):",
-    PART: "what another part would give (rows that the study leaves out):",
-}
-_INDENT = "  "
-UNDECLARED = (
-    "dse did not look for bottlenecks: no input of the objectives declares "
-    'its better direction (better = "higher" or "lower" in its Quantity)'
-)
-"""The text in place of bottlenecks."""
-
-
-def verdict_lines(explanation: Explanation) -> list[str]:
-    """Return whether a design holds, where it stands, and what to change; details are indented."""
-    head = f"design {explanation.design} is"
-    if not explanation.feasible:
-        lines = [f"{head} infeasible:"]
-        lines += [f"{_INDENT}{each}" for each in explanation.violations]
-        return lines + time_words(explanation.time_parts) + _repair_lines(explanation)
-    lines = [f"{head} feasible, and {standing_words(explanation)}"]
-    if explanation.standing is not None:
-        lines += [f"{_INDENT}{each}" for each in explanation.standing.by]
-    if explanation.reach:
-        lines.append(explanation.reach)
-    if explanation.worth:
-        lines.append(f"it is not beneficial: it has {explanation.worth}")
-    if explanation.holding is not None:
-        said = (explanation.holding.sentence("it"), explanation.holding.where())
-        lines += [each.removesuffix(".") for each in said]
-    lines = [line for line in lines if line]
-    return lines + time_words(explanation.time_parts) + advice_lines(explanation)
-
-
-def bottleneck_words(explanation: Explanation) -> str:
-    """Return why there is no bottleneck; empty if there is one, or for a table."""
-    if not explanation.sensitivities:
-        return "" if explanation.regressions else UNDECLARED
-    found = any(each.bottleneck for each in explanation.sensitivities)
-    return "" if found else "no single input is a bottleneck"
-
-
-def standing_words(explanation: Explanation) -> str:
-    """Return where a feasible design stands; empty for an infeasible one."""
-    standing = explanation.standing
-    if standing is None:
-        return ""
-    if standing.on_front:
-        return "on the front: no design is better in one objective and as good in the others"
-    if not standing.dominated:
-        return "no design of the front dominates it"
-    if standing.dominated == 1:
-        return "dominated by one design of the front:"
-    count = len(standing.by)
-    nearest = f"the nearest {count}" if standing.dominated > count else "these"
-    return f"dominated by {standing.dominated:,} designs of the front; {nearest}:"
-
-
-def _repair_lines(explanation: Explanation) -> list[str]:
-    if not explanation.repairs:
-        return ["no change of one variable or of two makes it feasible"]
-    one = len(explanation.repairs[0].changes) == 1
-    title = "changes that make it feasible"
-    title += ", one variable at a time" if one else ", together"
-    return [f"{title}:", *(f"{_INDENT}{each}" for each in explanation.repairs)]
-
-
-def advice_lines(explanation: Explanation) -> list[str]:
-    """Return what to change, by kind; nothing for designs of a table."""
-    lines = []
-    for kind, title in _TITLES.items():
-        mine = [each for each in explanation.advice if each.kind == kind]
-        if mine:
-            lines += [title, *(f"{_INDENT}{each}" for each in mine)]
-    if not lines and not explanation.regressions:
-        lines.append(
-            "no change of one variable improves anything, keeps every constraint, and is beneficial"
-        )
-    return lines
-
-
-def part_lines(parts: Sequence[Part]) -> list[str]:
-    """Return where each total of a design goes, the largest part first."""
-    lines = []
-    keys = dict.fromkeys((p.total, p.objective, p.scenario) for p in parts)
-    for total, objective, scenario in keys:
-        key = (total, objective, scenario)
-        mine = [p for p in parts if (p.total, p.objective, p.scenario) == key]
-        words = [f"{p.name} {p.share:.0%}" for p in sorted(mine, key=lambda p: -p.share)]
-        condition = ", ".join(each for each in (objective, scenario) if each)
-        lines.append(f"{total} (for {condition}): {', '.join(words)}")
-    return lines
-
-
-def region_lines(found: Sequence[Regions]) -> list[str]:
-    """Return the optimization regions of a design, each with the inputs that limit it there."""
-    lines = []
-    for regions in found:
+def region_fields(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return the optimization regions of a design: each interval with its bottlenecks."""
+    fields = []
+    for regions in explanation.regions:
         what = conditioned(worded(regions.objective), regions.condition)
-        lines.append(f"what limits {what} along {worded(regions.axis)}:")
-        for region in regions.regions:
-            low, high = region.shown
-            lines.append(f"{_INDENT}{low} to {high}: {region.words}")
-    return lines
+        fields.append(("regions", f"bottlenecks of {what} along {worded(regions.axis)}"))
+        fields += [(" to ".join(region.shown), region.words) for region in regions.regions]
+    return fields
 
 
-def curve_lines(curves: Sequence[Curve]) -> list[str]:
+def curve_fields(explanation: Explanation) -> list[tuple[str, str]]:
     """Return the best point of each quantity of each curve, and its value at the design."""
-    lines = []
-    for curve in curves:
-        lines.append(f"{curve.name}:")
+    fields = []
+    for curve in explanation.curves:
+        fields.append(("curve", curve.name))
         for line in curve.lines:
             best = find_best_point(curve, line)
-            said = []
+            texts = []
             if np.isfinite(best.value):
-                value, at = tell(best.value, best.unit), tell(best.at, curve.axis_unit)
-                said.append(f"is {best.word}, {value}, at {curve.axis} = {at}")
+                value, place = tell(best.value, best.unit), tell(best.at, curve.axis_unit)
+                texts.append(f"{best.word} {value} at {worded(curve.axis)} {place}")
             elif not np.isfinite(line.values).any():
-                said.append("is nowhere finite")
+                texts.append("nowhere finite")
             if not np.isnan(best.here):
-                said.append(f"{'' if said else 'is '}here {tell(best.here, best.unit)}")
-            if said:
-                lines.append(f"{_INDENT}{best.quantity} {'; '.join(said)}")
-    return lines
+                texts.append(f"this design {tell(best.here, best.unit)}")
+            if texts:
+                fields.append((worded(best.quantity), "; ".join(texts)))
+    return fields

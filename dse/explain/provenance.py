@@ -1,32 +1,319 @@
-"""Provenance of a result: its input values by provenance, and those to check before building."""
+"""Provenance: where the input values come from, and which to check before building.
+
+An assumed or uncertain input value takes both bounds of its range, and nothing else changes.
+Designs of the front and near it are evaluated again. The study gives the range. An assumed input
+value without a range is halved and doubled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from dse.explain.assumptions import Check
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.front import is_nondominated
+from dse.evaluate.input_ranges import InputRange, fix_at_middles, vary_one_at_a_time
+from dse.evaluate.samples import Distribution, Source, Uncertainty
+from dse.evaluate.space import Points
+from dse.evaluate.table_space import TableSpace
+from dse.evaluate.wiring import ModelError
+from dse.explain.robustness import evaluate_samples, select_candidates
+from dse.explain.sensitivity import common_domain
+from dse.model.quantity import Array, Quantity
 from dse.model.section import Section, Table
-from dse.model.values import as_data, listed, percent, plural, show, worded
+from dse.model.values import as_data, percent, show, worded
+from dse.problems import InputError
+from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
 from dse.study.schema import PROVENANCES, Provenance, worst
+from dse.study.study import ResolvedStudy, rewritten
 
-TITLE = "Where the numbers come from"
-_NAMED = 3  # input values to check, and defaults, in the answer
+FACTOR = 2.0
+"""The factor by which an assumed input value changes if the study gives no range."""
+_EVALUATIONS = 100, 10_000  # the fewest and the most designs that models evaluate
+_EFFORT = 0.25  # evaluations in between, as a fraction of the search's
+_INSIDE = (0.025, 0.975)  # of a law without ends
+_CHECKED = 3  # input values to check, and defaults, in the answer
 _ROWS = 40  # input values in the report
-_LITTLE = 0.0005  # of the front: smaller front shifts are not reported
-_NUMBERS = ("no", "one", "two", "three")
+_MIN_SHIFT = 0.0005  # of the front: smaller front shifts are not reported
 _HOW = (
     "Each assumed or uncertain input value was set to both bounds of its range, and nothing else "
-    "changed. Designs of the front and near it were evaluated again. The front shift is the "
-    "fraction that the points of one front lack, on average, against the other, at the worse "
-    "bound. An assumed "
-    "input value of which the study gives no range was halved and doubled."
+    "changed. The front shift is the fraction that the points of one front lack, on average, "
+    "against the other, at the worse bound. An assumed input value of which the study gives no "
+    "range was halved and doubled."
 )
+
+
+# Checks of input values -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Check:
+    """An input value that may be off, and what that does.
+
+    Parameters
+    ----------
+    given : StudyInput
+        The input value.
+    ends : (float, float)
+        The bounds of its range, in its unit.
+    law : str
+        The range as the study gives it. Empty if it does not: then the input value is halved and
+        doubled.
+    shift : float
+        The front shift at the worse bound; see `front_distance`.
+    objective : str
+        The objective that it changes most; empty if it changes none of a design on the front.
+    overturns : tuple of float
+        The bounds at which the recommended design is no longer on the front.
+    """
+
+    given: StudyInput
+    ends: tuple[float, float]
+    law: str
+    shift: float
+    objective: str
+    overturns: tuple[float, ...]
+
+    @property
+    def range_text(self) -> str:
+        """The range in words: the bounds of an interval, a law, or half to double."""
+        if self.law and not self.law.startswith("between"):
+            return self.law
+        unit = self.given.unit or "1"
+        bounds = " to ".join(show(end, unit) for end in self.ends)
+        return bounds if self.law else "half to double"
+
+    def __str__(self) -> str:
+        text = f"{worded(self.given.label)} {self.range_text}: "
+        text += f"front shift {percent(self.shift, digits=2)}"
+        return f"{text}, changes the recommendation" if self.overturns else text
+
+
+def check_assumptions(
+    study: ResolvedStudy, result: Result, recommended: int | None = None
+) -> tuple[Check, ...]:
+    """Return the inputs that may be off, by falling front shift.
+
+    Parameters
+    ----------
+    recommended : int, optional
+        The design that is recommended.
+
+    Raises
+    ------
+    ModelError
+        If a model raises for the designs as they are.
+    """
+    ranges = [(f, *r) for f in study.inputs if (r := input_range(study, f)) is not None]
+    if not ranges or not len(result.front) or isinstance(study.evaluator.space, TableSpace):
+        return ()
+    numbers = _designs(result, recommended, 1 + 2 * len(ranges))
+    rows = result.designs.loc[numbers]
+    space = study.evaluator.space
+    points = space.from_labels({n: rows[n].to_numpy() for n in space.variables})
+    plain = [_as_range(given, ends) for given, ends, _ in ranges if not _is_clock(given)]
+    values = _vary(study.evaluator, plain, points)
+    kept = None if recommended is None else 0
+    checks: list[Check] = []
+    for given, ends, law in ranges:
+        varied = _vary_clock(study, points, ends) if _is_clock(given) else next(values)
+        if varied is not None:
+            checks.append(_check(study.evaluator, given, ends, law, varied, kept))
+    return tuple(sorted(checks, key=lambda check: (-check.shift, check.given.label)))
+
+
+def _is_clock(given: StudyInput) -> bool:
+    """Return whether an input value converts others, which are then read again."""
+    return given.name == "clock" and not given.variable
+
+
+def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, float], str] | None:
+    """Return the bounds of an input value's range, and its text in the study; empty if it has none.
+
+    None if it is neither assumed nor uncertain, or if it cannot change: a file, or 0.
+    """
+    if given.uncertain is not None:
+        source, number = given.uncertain.source, given.uncertain.number
+        return _ends_of(study.uncertainty, source, number), source.told
+    if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
+        return None
+    low, high = sorted((given.value / FACTOR, given.value * FACTOR))
+    if given.name in study.evaluator.wiring.quantities:
+        quantity = common_domain(study.evaluator.wiring, given.name)
+        low, high = (_inside(quantity, given.value, end) for end in (low, high))
+    return ((low, high), "") if low < high else None
+
+
+def _inside(quantity: Quantity, value: float, end: float) -> float:
+    """Return an end within the domain; half way to a bound that it may not reach."""
+    end = float(np.round(end)) if quantity.integer else end
+    end = min(max(end, quantity.low), quantity.high)
+    if end <= quantity.above:
+        end = (value + quantity.above) / 2
+    if end >= quantity.below:
+        end = (value + quantity.below) / 2
+    return float(end) if quantity.contains_all(np.array([end])) else value
+
+
+def _ends_of(uncertainty: Uncertainty, source: Source, number: int) -> tuple[float, float]:
+    """Return the bounds of a law, or the interval with 95 % of it."""
+    if isinstance(source.law, Distribution):
+        if source.law.kind in ("between", "uniform", "triangular"):
+            return source.law.numbers[0], source.law.numbers[-1]
+        low, high = source.law(np.array(_INSIDE)).tolist()
+        return low, high
+    drawn = uncertainty.values[source.where][uncertainty.corners :, number]
+    low, high = np.quantile(drawn, _INSIDE).tolist()
+    return low, high
+
+
+def _designs(result: Result, recommended: int | None, changes: int) -> list[int]:
+    """Return the designs to look at, the recommended one first: as many as the budget allows."""
+    fewest, most = _EVALUATIONS
+    budget = min(max(_EFFORT * result.certificate.evaluated, fewest), most)
+    numbers = select_candidates(result, changes)
+    if recommended is not None:
+        numbers = [recommended, *(n for n in numbers if n != recommended)]
+    return numbers[: max(1, int(budget / changes))]
+
+
+def _as_range(given: StudyInput, ends: tuple[float, float]) -> InputRange:
+    where = given.uncertain.source.where if given.bound and given.uncertain else ""
+    return InputRange(given.name, float(given.value), ends, given.variable, given.option, where)
+
+
+_Varied: TypeAlias = tuple[Array, NDArray[np.bool_]]
+"""Values (3, designs, objectives) as they are and at both bounds, and whether designs are valid."""
+
+
+def _vary(
+    evaluator: Evaluator, ranges: Sequence[InputRange], points: Points
+) -> Iterator[_Varied | None]:
+    """Yield what designs are with each input value moved; None for one at which a model raises."""
+    if not ranges:
+        return
+    try:
+        values, holds = _evaluated(vary_one_at_a_time(evaluator, ranges), points)
+    except ModelError:
+        if len(ranges) == 1:
+            yield None
+            return
+        middle = len(ranges) // 2
+        yield from _vary(evaluator, ranges[:middle], points)
+        yield from _vary(evaluator, ranges[middle:], points)
+        return
+    for k in range(len(ranges)):
+        rows = [0, 1 + 2 * k, 2 + 2 * k]
+        yield values[rows], holds[rows]
+
+
+def _evaluated(evaluator: Evaluator, points: Points) -> _Varied:
+    count = len(next(iter(points.values())))
+    return evaluate_samples(evaluator, evaluator.space.columns(points), count)
+
+
+def _vary_clock(study: ResolvedStudy, points: Points, ends: tuple[float, float]) -> _Varied | None:
+    """Return the values of designs at another clock: times in seconds are read again."""
+    inputs = study.content.get("inputs", {})
+    parts = [_evaluated(fix_at_middles(study.evaluator), points)]
+    for end in ends:
+        try:
+            other = rewritten(study, {**study.content, "inputs": {**inputs, "clock": end}})
+            mine, own = study.evaluator.space.variables, other.evaluator.space.variables
+            same = {n: own[n].from_unit(mine[n].to_unit(v)) for n, v in points.items()}
+            parts.append(_evaluated(fix_at_middles(other.evaluator), same))
+        except (InputError, ModelError):
+            return None
+    values, holds = zip(*parts, strict=True)
+    return np.concatenate(values), np.concatenate(holds)
+
+
+def _check(
+    evaluator: Evaluator,
+    given: StudyInput,
+    ends: tuple[float, float],
+    law: str,
+    varied: _Varied,
+    kept: int | None,
+) -> Check:
+    """Return the effect of an input value; `kept` is the position of the recommended design."""
+    values, valid = varied
+    points = values * evaluator.signs
+    fronts = [np.flatnonzero(rows) for rows in valid]
+    fronts = [rows[is_nondominated(points[k, rows])] for k, rows in enumerate(fronts)]
+    before = points[0, fronts[0]]
+    shifts = [front_distance(before, points[k, fronts[k]]) for k in (1, 2)]
+    worse = 1 + int(np.argmax(shifts))
+    changes = np.abs(relative_change(values[0, fronts[0]], values[worse, fronts[0]]))
+    sizes = np.nan_to_num(changes, nan=1.0).mean(axis=0) if len(fronts[0]) else np.zeros(1)
+    most = int(np.argmax(sizes))
+    objective = evaluator.objectives[most].name if sizes[most] > 0 else ""
+    overturns: tuple[float, ...] = ()
+    if kept is not None and kept in fronts[0]:
+        overturns = tuple(end for k, end in enumerate(ends, 1) if kept not in fronts[k])
+    return Check(given, ends, law, max(shifts), objective, overturns)
+
+
+_SMALLEST = np.finfo(np.float64).smallest_subnormal
+"""The size of 0: a change from 0 to 0 is 0."""
+
+
+def front_distance(before: Array, after: Array) -> float:
+    """Return the mean distance between two fronts as a fraction; the greater of both directions.
+
+    What a point lacks against another is the greatest share, over the objectives, by which it is
+    worse: their difference over the greater of both sizes. Each point of one front is compared with
+    that point of the other to which it lacks least, or which lacks least to it, as in the modified
+    inverted generational distance (IGD+; Ishibuchi et al. 2015), in shares. 0 for equal fronts.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (points, objectives)
+        Less is better. 1 is returned if one of them has no points, 0 if neither has.
+    """
+    if not len(before) or not len(after):
+        return float(len(before) != len(after))
+    return float(max(_lack(before, after).mean(), _lack(after, before).mean()))
+
+
+def _lack(wanted: Array, had: Array) -> Array:
+    """Return what each wanted point lacks where others were had: that to the nearest of them.
+
+    Nothing, if it is one of them.
+    """
+    there = {*map(tuple, had.tolist())}
+    rows = np.array([k for k, one in enumerate(map(tuple, wanted.tolist())) if one not in there])
+    found = np.zeros(len(wanted))
+    if len(rows):
+        worst = np.zeros((len(rows), len(had)))
+        for one, other in zip(wanted[rows].T, had.T, strict=True):  # an objective: fewer at once
+            np.maximum(worst, relative_change(one[:, None], other[None]), out=worst)
+        found[rows] = worst.min(axis=1)
+    return found
+
+
+def relative_change(before: Array, after: Array) -> Array:
+    """Return the change between two values as a fraction of the larger size.
+
+    From −2 to 2; 1 in size if one alone is infinite.
+    """
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.maximum(np.abs(before), _SMALLEST), np.abs(after))
+        share: Array = np.asarray((after - before) / size)
+    if np.isinf(before).any() or np.isinf(after).any():
+        share = np.where(np.isinf(size), np.where(after > before, 1.0, -1.0), share)
+        share = np.where(before == after, 0.0, share)
+    return share
+
+
+# Input values of a result ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -36,9 +323,9 @@ class InputProvenance:
     Parameters
     ----------
     inputs : tuple of StudyInput
-        All that the result depends on.
+        All input values of the result.
     checks : tuple of Check
-        Inputs that may be off, by falling front shift; empty if there was no time.
+        Inputs that may be off, by falling front shift; empty if models did not run.
     """
 
     inputs: tuple[StudyInput, ...]
@@ -46,160 +333,104 @@ class InputProvenance:
 
     @property
     def provenances(self) -> dict[Provenance, int]:
-        """How many input values there are of each provenance, the best founded first."""
+        """The number of input values of each provenance, the best first."""
         given = [given.provenance for given in self.inputs]
-        return {
-            provenance: given.count(provenance) for provenance in PROVENANCES if provenance in given
-        }
+        return {name: given.count(name) for name in PROVENANCES if name in given}
 
     @property
     def objectives(self) -> dict[str, Provenance]:
-        """The worst provenance of what each objective depends on."""
-        found: dict[str, Provenance] = {}
+        """The worst provenance of the input values that each objective depends on."""
+        names: dict[str, list[Provenance]] = {}
         for given in self.inputs:
             for name in given.objectives:
-                found[name] = (
-                    worst([found.get(name, given.provenance), given.provenance]) or given.provenance
-                )
-        return found
+                names.setdefault(name, []).append(given.provenance)
+        return {name: worst(each) or each[0] for name, each in names.items()}
 
     @property
-    def first(self) -> tuple[Check, ...]:
-        """Return the inputs with the largest front shift: three at most."""
-        return tuple(c for c in self.checks if c.moves >= _LITTLE)[:_NAMED]
-
-    def sentence(self) -> str:
-        """Return the worst provenance, and the values to check; empty without input values."""
+    def fields(self) -> dict[str, str]:
+        """Its texts by label: the worst provenance, and the input values to check first."""
         last = worst(self.provenances)
         if last is None:
-            return ""
-        count, every = self.provenances[last], len(self.inputs)
-        of = "All" if count == every else str(count)
-        are = "is" if count == 1 else "are"
-        said = f"{of} of its {plural(every, 'input value')} {are} {_as(last)}"
-        said += self._defaults()
-        if not self.first:
-            none = "none of the inputs that may be off shifts the front" if self.checks else ""
-            return f"{said}; {none}." if none else f"{said}."
-        these = "this" if len(self.first) == 1 else f"these {_NUMBERS[len(self.first)]}"
-        told = listed(_told(check) for check in self.first)
-        return f"{said}. Check {these} before you build: {told}."
-
-    def _defaults(self) -> str:
-        """Name the input values that the study leaves to models, all of which are assumed."""
-        left = [worded(given.label) for given in self.inputs if given.default]
-        if not left:
-            return ""
-        more = [f"{len(left) - _NAMED} more"] if len(left) > _NAMED else []
-        is_one = "is a default of its model" if len(left) == 1 else "are defaults of models"
-        return f" ({listed([*left[:_NAMED], *more])} {is_one})"
-
-
-def _as(provenance: Provenance) -> str:
-    return "from data sheets" if provenance == "data sheet" else provenance
-
-
-def _told(check: Check) -> str:
-    """Return an input value with its provenance, its range and what that does."""
-    provenance = check.given.provenance
-    founded = provenance if provenance == "assumed" else f"{provenance} but uncertain"
-    told = check.told or "half to double"
-    if check.told and not check.told.startswith("between"):  # a law is no range
-        low, high = (show(end, check.given.unit or "1") for end in check.ends)
-        told = f"between {low} and {high}"
-    moved = f"{founded}, {told}: front shift {percent(check.moves, digits=2)}"
-    if check.overturns:
-        moved += ", changes the recommendation"
-    return f"{worded(check.given.label)} ({moved})"
+            return {}
+        inputs = f"{self.provenances[last]} of {len(self.inputs)} {last}"
+        defaults = [worded(given.label) for given in self.inputs if given.default]
+        if defaults:
+            more = [f"{len(defaults) - _CHECKED} more"] if len(defaults) > _CHECKED else []
+            inputs += f"; defaults of models: {', '.join([*defaults[:_CHECKED], *more])}"
+        first = [str(check) for check in self.checks if check.shift >= _MIN_SHIFT][:_CHECKED]
+        none = "no input value shifts the front" if self.checks else ""
+        check = "; ".join(first) or none
+        return {"inputs": inputs} | ({"check first": check} if check else {})
 
 
 def provenance_section(found: InputProvenance) -> list[Section]:
-    """Return the section on where input values are from; none without input values."""
+    """Return the section on the provenance of input values; none without input values."""
     if not found.inputs:
         return []
-    counted = listed(
-        f"{count} {_as(provenance)}" for provenance, count in found.provenances.items()
-    )
-    provenances = listed(f"{name}: {provenance}" for name, provenance in found.objectives.items())
-    said = f"The result depends on {plural(len(found.inputs), 'input value')}: {counted}."
-    said += (
-        f" The worst provenance of each objective's inputs: {provenances}." if provenances else ""
-    )
-    words = [said, *([_HOW] if found.checks else [])]
-    return [Section(TITLE, "\n\n".join(words), [_table(found)])]
-
-
-def _table(found: InputProvenance) -> Table:
-    rows = [*(_row(c.given, c) for c in found.checks), *map(_row, _others(found))]
+    counts = ", ".join(f"{count} {name}" for name, count in found.provenances.items())
+    objectives = ", ".join(f"{name} {last}" for name, last in found.objectives.items())
+    words = [
+        f"Input values: {counts}.",
+        f"Worst provenance of the input values of an objective: {objectives}.",
+        *([_HOW] if found.checks else []),
+    ]
+    checked = {id(check.given) for check in found.checks}
+    others = [given for given in found.inputs if id(given) not in checked]
+    others.sort(key=lambda given: -PROVENANCES.index(given.provenance))
+    rows = [*(_row(c.given, c) for c in found.checks), *map(_row, others)]
     more = len(rows) - _ROWS
-    note = ""
-    if more > 0:
-        which = plural(more, "more, which moves", "more, which move")
-        note = f"{which} the front less or not, {'is' if more == 1 else 'are'} in summary.json."
+    note = f"summary.json has {more} more." if more > 0 else ""
     table = pd.DataFrame(rows[:_ROWS])
     if not found.checks:
         table = table[["input value", "value", "provenance", "source"]]
-    title = "Check the first before you build" if found.first else "Input values"
-    return Table(title, table, note)
-
-
-def _others(found: InputProvenance) -> list[StudyInput]:
-    """Return the input values that were not moved, the worst founded first."""
-    moved = {id(check.given) for check in found.checks}
-    rest = [given for given in found.inputs if id(given) not in moved]
-    return sorted(rest, key=lambda given: -PROVENANCES.index(given.provenance))
+    part = Table("Input values, the first to check first", table, note)
+    return [Section("Provenance of the input values", "\n\n".join(words), [part])]
 
 
 def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
-    value = "" if np.isnan(given.value) else show(given.value, given.unit or "1")
+    unit = given.unit or "1"
     row: dict[str, object] = {
         "input value": worded(given.label),
-        "value": value,
+        "value": "" if np.isnan(given.value) else show(given.value, unit),
         "provenance": given.provenance,
     }
-    if check is None:
-        blank = {"range": "", "front shift": "", "changes most": "", "recommendation": ""}
-        return row | blank | {"source": given.source}
-    low, high = (show(end, given.unit or "1") for end in check.ends)
-    told = f" ({check.told})" if check.told and not check.told.startswith("between") else ""
-    falls = listed(show(end, given.unit or "1") for end in check.overturns)
-    return row | {
-        "range": f"{low} to {high}{told}",
-        "front shift": percent(check.moves, digits=2) if check.moves >= _LITTLE else "0 %",
-        "changes most": worded(check.objective),
-        "recommendation": f"changes at {falls}" if falls else "unchanged",
-        "source": given.source,
-    }
+    effect = dict.fromkeys(("range", "front shift", "changes most", "recommendation"), "")
+    if check is not None:
+        changes = ", ".join(show(end, unit) for end in check.overturns)
+        effect = {
+            "range": " to ".join(show(end, unit) for end in check.ends),
+            "front shift": percent(check.shift, 2) if check.shift >= _MIN_SHIFT else "0 %",
+            "changes most": worded(check.objective),
+            "recommendation": f"changes at {changes}" if changes else "unchanged",
+        }
+    return row | effect | {"source": given.source}
 
 
 def provenance_data(found: InputProvenance) -> dict[str, Any]:
-    """Return where input values are from as plain values, for JSON; empty without input values."""
+    """Return the provenance of input values as plain values, for JSON; empty without any."""
     if not found.inputs:
         return {}
+    keys = ("name", "label", "value", "unit", "provenance", "source", "objectives")
     data: dict[str, Any] = {
         "worst_provenance": worst(found.provenances),
-        "provenances": dict(found.provenances),
+        "provenances": found.provenances,
         "objectives": found.objectives,
-        "check_first": [_checked(check) for check in found.checks],
-        "all": [_plain(given) for given in found.inputs],
+        "check_first": [
+            {
+                "label": check.given.label,
+                "provenance": check.given.provenance,
+                "low": check.ends[0],
+                "high": check.ends[1],
+                "range": check.law or "half to double",
+                "front_shift": check.shift,
+                "objective": check.objective,
+                "overturns": check.overturns,
+            }
+            for check in found.checks
+        ],
+        "all": [
+            {key: getattr(given, key) for key in keys} | {"value": float(given.value)}
+            for given in found.inputs
+        ],
     }
     return {"input_values": as_data(data)}
-
-
-def _plain(given: StudyInput) -> Mapping[str, object]:
-    keys: Sequence[str] = ("name", "label", "value", "unit", "provenance", "source", "objectives")
-    return {key: getattr(given, key) for key in keys} | {"value": float(given.value)}
-
-
-def _checked(check: Check) -> Mapping[str, object]:
-    low, high = check.ends
-    return {
-        "label": check.given.label,
-        "provenance": check.given.provenance,
-        "low": low,
-        "high": high,
-        "range": check.told or "half to double",
-        "moves": check.moves,
-        "objective": check.objective,
-        "overturns": list(check.overturns),
-    }

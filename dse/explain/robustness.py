@@ -1,4 +1,9 @@
-"""Robustness: in how many samples of the uncertain inputs a design is on the front."""
+"""Robustness: in how many samples of the uncertain inputs a design is on the front, and why.
+
+First-order Sobol indices rank the inputs, and scenario discovery finds a box of samples in which a
+design fails. Both use samples that are known: no model runs again. The same indices rank the
+variables of a table, which has no models.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +20,8 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated, scaled
 from dse.evaluate.input_ranges import without_samples
 from dse.evaluate.samples import sample_count
-from dse.evaluate.space import Points
-from dse.explain.discovery import Box, find_failure_box, sobol_indices
+from dse.evaluate.space import Choice, Points
+from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Array
 from dse.model.section import Bars, Section, Table
 from dse.model.values import as_data, percent, plural, show, worded
@@ -27,19 +32,217 @@ FRONT, NEAR = 300, 200
 """Designs of the front, and next to it, that are compared if inputs are uncertain."""
 _HELD = 1 << 21  # designs times samples that are held at once
 _ROWS = 1 << 22  # designs times scenarios that are evaluated at once
-_MUCH = 0.1  # of the variance: smaller fractions are not shown
+_MIN_INDEX = 0.1  # of the variance: smaller fractions are not shown
+_BINS, _MIN_BIN = 16, 8  # bins of the samples, and samples in a bin
+_PEEL = 0.1  # fraction of the samples in a box that one cut removes
+_SUPPORT = 0.05  # fraction of all samples that a box has at least
+_PURE = 0.98  # a box is not cut further if this fraction of its samples fails
+_PASTE = 0.02  # by which a side must raise the fraction that fails, or it is left out
+_DECADE = 10.0  # ratio of positive values above which their logarithm is ranked
+_SHOWN = 12  # designs and inputs in the section
+
+
+# Sobol indices --------------------------------------------------------------------------------
+
+
+def sobol_indices(inputs: Mapping[str, Array], values: Array) -> dict[str, float]:
+    """Return the first-order Sobol index of each input: its own fraction of the variance.
+
+    The index (Sobol 1993) is estimated from the samples themselves, by an analysis of variance:
+    samples are grouped along the input, and the variance between the means of groups, less the
+    part of chance, is compared with the whole.
+
+    Parameters
+    ----------
+    inputs : mapping of str to ndarray, shape (samples,)
+    values : ndarray, shape (samples,)
+        Samples without a finite value are left out.
+
+    Returns
+    -------
+    dict of str to float
+        The largest first; empty if the values do not vary.
+    """
+    known = np.isfinite(values)
+    y = values[known]
+    bins = int(min(_BINS, len(y) // _MIN_BIN))
+    if bins < 2 or not np.ptp(y) > 1e-12 * np.abs(y).max():
+        return {}
+    y = (y - y.mean()) / np.abs(y - y.mean()).max()  # squares then neither overflow nor vanish
+    indices = {name: _index(x[known], y, bins) for name, x in inputs.items()}
+    return dict(sorted(indices.items(), key=lambda item: -item[1]))
+
+
+def _index(x: Array, y: Array, bins: int) -> float:
+    """Return the index of one input: few values are groups, else bins of equal size are."""
+    groups, distinct = pd.factorize(x, sort=True, use_na_sentinel=False)
+    if len(distinct) > bins:
+        groups = np.argsort(np.argsort(x, kind="stable")) * bins // len(x)
+    sizes = np.bincount(groups)
+    count = len(sizes)
+    if count < 2:
+        return 0.0
+    means = np.bincount(groups, y) / sizes
+    within = ((y - means[groups]) ** 2).sum() / (len(y) - count)
+    between = (sizes * (means - y.mean()) ** 2).sum()
+    explained = max(0.0, (between - (count - 1) * within) / len(y))
+    return float(explained / (explained + within)) if explained else 0.0
+
+
+def rank_table_variables(evaluator: Evaluator) -> dict[str, dict[str, float]]:
+    """Return for each objective of a table the Sobol indices of its variables.
+
+    A positive objective that spans more than a decade is ranked by its logarithm. Empty for a study
+    with models.
+    """
+    space = evaluator.space
+    if not isinstance(space, TableSpace):
+        return {}
+    inputs = {
+        name: pd.factorize(space.texts[name])[0].astype(np.float64)
+        if isinstance(variable, Choice)
+        else space.numbers[name]
+        for name, variable in space.variables.items()
+    }
+    ranking = {}
+    for objective in evaluator.objectives:
+        values = space.numbers[objective.quantity]
+        finite = values[np.isfinite(values)]
+        if finite.size and finite.min() > 0 and finite.max() > _DECADE * finite.min():
+            values = np.log(values)
+        ranking[objective.name] = sobol_indices(inputs, values)
+    return ranking
+
+
+# Scenario discovery ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Holding:
-    """How far one design holds.
+class Side:
+    """One side of a box: an input is at least `low` and at most `high`; infinite if it is open."""
+
+    input: str
+    unit: str
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        name, low, high = worded(self.input), show(self.low, self.unit), show(self.high, self.unit)
+        if np.isinf(self.high):
+            return f"{name} above {low}"
+        return f"{name} below {high}" if np.isinf(self.low) else f"{name} {low} to {high}"
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where something fails: a few inputs, each between two numbers.
+
+    Parameters
+    ----------
+    sides : tuple of Side
+        The inputs that matter.
+    density : float
+        The share of the samples in the box that fail.
+    coverage : float
+        The share of all that fail that is in it.
+    """
+
+    sides: tuple[Side, ...]
+    density: float
+    coverage: float
+
+
+def find_failure_box(
+    inputs: Mapping[str, tuple[str, Array]], fails: NDArray[np.bool_]
+) -> Box | None:
+    """Return a box of the inputs in which most samples fail; None if none or all of them do.
+
+    Found by peeling (PRIM; Friedman and Fisher 1999): the end of one input whose removal raises
+    the share that fails most is cut off, a tenth of the samples at a time; then each side without
+    which the share is as high is left out.
+
+    Parameters
+    ----------
+    inputs : mapping of str to (str, ndarray)
+        By name: unit, and values (samples,).
+    """
+    if not fails.any() or fails.all():
+        return None
+    table = {name: values for name, (_, values) in inputs.items() if np.ptp(values) > 0}
+    ends = {name: [-np.inf, np.inf] for name in table}
+    least = max(2, int(np.ceil(_SUPPORT * len(fails))))
+    while True:
+        inside = _inside(table, ends)
+        if fails[inside].mean() >= _PURE:
+            break
+        cut = _best_cut(table, fails, inside, least)
+        if cut is None:
+            break
+        name, side, end = cut
+        ends[name][side] = end
+    kept = _pasted(table, ends, fails)
+    inside = _inside(table, kept)
+    sides = tuple(Side(n, inputs[n][0], low, high) for n, (low, high) in kept.items())
+    if not sides:
+        return None
+    return Box(sides, float(fails[inside].mean()), float(fails[inside].sum() / fails.sum()))
+
+
+def _inside(table: Mapping[str, Array], ends: Mapping[str, list[float]]) -> NDArray[np.bool_]:
+    found = np.ones(len(next(iter(table.values()))), dtype=bool)
+    for name, (low, high) in ends.items():
+        found &= (table[name] >= low) & (table[name] <= high)
+    return found
+
+
+def _best_cut(
+    table: Mapping[str, Array], fails: NDArray[np.bool_], inside: NDArray[np.bool_], least: int
+) -> tuple[str, int, float] | None:
+    """Return the input, the side and the new end that raise the share that fails most."""
+    best, found = float(fails[inside].mean()), None
+    for name, values in table.items():
+        here = np.sort(values[inside])
+        drop = max(1, int(_PEEL * len(here)))
+        if len(here) - drop < least:
+            continue
+        for side, end in ((0, here[drop]), (1, here[-drop - 1])):
+            left = inside & ((values >= end) if side == 0 else (values <= end))
+            if left.sum() >= least and left.sum() < inside.sum():
+                share = float(fails[left].mean())
+                if share > best:
+                    best, found = share, (name, side, float(end))
+    return found
+
+
+def _pasted(
+    table: Mapping[str, Array], ends: Mapping[str, list[float]], fails: NDArray[np.bool_]
+) -> dict[str, list[float]]:
+    """Return the sides that matter."""
+    kept = {name: list(each) for name, each in ends.items()}
+    for name in list(kept):
+        for side, open_ in ((0, -np.inf), (1, np.inf)):
+            if not np.isinf(kept[name][side]):
+                wider = {n: list(each) for n, each in kept.items()}
+                wider[name][side] = open_
+                share = fails[_inside(table, kept)].mean()
+                if fails[_inside(table, wider)].mean() >= share - _PASTE:
+                    kept = wider
+    return {n: each for n, each in kept.items() if not np.isinf(each).all()}
+
+
+# Robustness of designs ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DesignRobustness:
+    """The robustness of one design.
 
     Parameters
     ----------
     samples : int
         The number of samples without the corners of intervals.
     chance : float
-        The share of them in which the design is feasible and no other is better.
+        The fraction of them in which the design is feasible and on the front.
     verdict : {"certainly", "possibly", "never"}
         Whether it is on the front in all samples, corners included, in some or in none.
     interval : bool
@@ -48,11 +251,12 @@ class Holding:
         By objective: the fraction by which it is worse, in the worst sample, than a
         design that is no worse in any other; infinite if it is infeasible in a sample.
     of : str
-        What the shares explain: ``"whether it holds"``, or the objective that varies most.
-    shares : mapping of str to float
-        By uncertain input: the share of the variance that it explains without others.
+        What the indices explain: ``""`` for whether the design is on the front, or the objective
+        that varies most.
+    indices : mapping of str to float
+        By uncertain input: its first-order Sobol index.
     fails : Box or None
-        Where the design does not hold.
+        Where the design is not feasible and on the front.
     """
 
     samples: int
@@ -61,49 +265,34 @@ class Holding:
     interval: bool
     regrets: Mapping[str, float]
     of: str
-    shares: Mapping[str, float]
+    indices: Mapping[str, float]
     fails: Box | None
 
-    def sentence(self, subject: str = "The design") -> str:
-        """Return the same in a sentence."""
-        each = f"{self.samples:,} samples"
-        part = "all" if self.chance == 1.0 else f"{percent(self.chance, digits=2)} of"
-        where = f"{part} {each}"
-        said = f"{subject} is valid and on the front in {where}"
-        if self.chance == 0.0:
-            said = f"{subject} is valid and on the front in none of {each}"
-        if self.interval:
-            said = f"{subject} is {self.verdict} on the front: it is valid and on it in {where}"
-        return f"{said}{self._decided()}."
-
-    def _decided(self) -> str:
-        """Return what decides, as the second half of a sentence."""
-        name, share = next(iter(self.shares.items()), ("", 0.0))
-        if not name:
-            return ""
-        what = "it" if self.of == "whether it holds" else f"its {worded(self.of)}"
-        if share < _MUCH:
-            return f"; no single input decides {what}"
-        return f"; {worded(name)} decides {percent(share, digits=2)} of {what}"
-
-    def where(self) -> str:
-        """Return where it does not hold, in a sentence; empty if that is nowhere or not known."""
-        if self.fails is None:
-            return ""
-        sides = " and ".join(_side(s.input, s.unit, s.low, s.high) for s in self.fails.sides)
-        return (
-            f"It fails mostly if {sides}: "
-            f"in {percent(self.fails.density, digits=2)} of the samples there, "
-            f"which are {percent(self.fails.coverage, digits=2)} of all samples in which it fails."
+    @property
+    def fields(self) -> dict[str, str]:
+        """Its texts by label: how often it is on the front, what decides, and where it fails."""
+        name, index = next(iter(self.indices.items()), ("", 0.0))
+        part = "all" if self.chance == 1.0 else "none" if not self.chance else _percent(self.chance)
+        on_front = f"on the front in {part} of {self.samples:,} samples"
+        decided = (
+            f"{_percent(index)} by {worded(name)}" if index >= _MIN_INDEX else "by no single input"
         )
+        what = f"{worded(self.of)} decided" if self.of else "decided"
+        fails = ""
+        if self.fails is not None:
+            sides = ", ".join(map(str, self.fails.sides))
+            density, coverage = _percent(self.fails.density), _percent(self.fails.coverage)
+            fails = f"{sides} ({density} of these samples, {coverage} of all that fail)"
+        fields = {
+            "robust": f"{self.verdict} {on_front}" if self.interval else on_front,
+            what: decided if name else "",
+            "fails if": fails,
+        }
+        return {label: text for label, text in fields.items() if text}
 
 
-def _side(name: str, unit: str, low: float, high: float) -> str:
-    if np.isinf(high):
-        return f"{worded(name)} is above {show(low, unit)}"
-    if np.isinf(low):
-        return f"{worded(name)} is below {show(high, unit)}"
-    return f"{worded(name)} is between {show(low, unit)} and {show(high, unit)}"
+def _percent(fraction: float) -> str:
+    return percent(fraction, digits=2)
 
 
 @dataclass(frozen=True)
@@ -112,13 +301,13 @@ class Robustness:
 
     Parameters
     ----------
-    designs : mapping of int to Holding
+    designs : mapping of int to DesignRobustness
         By number: designs of the front, designs near it, and designs that the user named.
     samples : int
         Of the uncertain inputs, corners of intervals included.
     """
 
-    designs: Mapping[int, Holding] = field(default_factory=dict)
+    designs: Mapping[int, DesignRobustness] = field(default_factory=dict)
     samples: int = 0
 
 
@@ -155,9 +344,9 @@ def assess_robustness(
     on_front = _on_front(values * evaluator.signs, holds)
     regrets = _regrets(values * evaluator.signs, holds, on_front)
     inputs = {n: (unit, v[uncertainty.corners :]) for n, (unit, v) in uncertainty.inputs.items()}
-    found = {}
+    designs = {}
     for k, number in enumerate(every):
-        found[int(number)] = Holding(
+        designs[int(number)] = DesignRobustness(
             samples=uncertainty.samples - uncertainty.corners,
             chance=float(on_front[uncertainty.corners :, k].mean()),
             verdict=_verdict(on_front[:, k]),
@@ -170,7 +359,7 @@ def assess_robustness(
                 on_front[uncertainty.corners :, k],
             ),
         )
-    return Robustness(found, uncertainty.samples)
+    return Robustness(designs, uncertainty.samples)
 
 
 def _verdict(on_front: NDArray[np.bool_]) -> str:
@@ -302,17 +491,17 @@ def _decided(
     values: Array,
     on_front: NDArray[np.bool_],
 ) -> dict[str, Any]:
-    """Return what decides on one design, and where it fails; the fields of `Holding`."""
+    """Return what decides on one design, and where it fails; the fields of `DesignRobustness`."""
     plain_inputs = {name: drawn for name, (_, drawn) in inputs.items()}
     fails = find_failure_box(inputs, ~on_front)
     if 0 < on_front.sum() < len(on_front):
-        found = sobol_indices(plain_inputs, on_front.astype(np.float64))
-        return {"of": "whether it holds", "shares": found, "fails": fails}
+        indices = sobol_indices(plain_inputs, on_front.astype(np.float64))
+        return {"of": "", "indices": indices, "fails": fails}
     with np.errstate(all="ignore"):
         spread = np.std(values, axis=0) / np.abs(np.mean(values, axis=0))
     most = int(np.argmax(np.nan_to_num(spread, nan=-1.0, posinf=-1.0)))
-    found = sobol_indices(plain_inputs, values[:, most])
-    return {"of": evaluator.objectives[most].name, "shares": found, "fails": fails}
+    indices = sobol_indices(plain_inputs, values[:, most])
+    return {"of": evaluator.objectives[most].name, "indices": indices, "fails": fails}
 
 
 def robustness_data(found: Robustness) -> dict[str, Any]:
@@ -324,66 +513,55 @@ def robustness_data(found: Robustness) -> dict[str, Any]:
     return {"uncertainty": {"samples": found.samples, "designs": data}}
 
 
-TITLE = "If the inputs are not what you think"
-_ROWS_UNCERTAIN_SECTION = 12  # designs and inputs shown
 _HOW = (
     "A design is robust in a sample if it meets every constraint there and no other design of the "
     "front or near it dominates it. The regret in an objective is the fraction by which it is "
     "worse, in its worst sample, than a design that is no worse in any other objective."
 )
+_INDEX_NOTE = (
+    "First-order Sobol indices: the fraction of the variance that an input explains without others."
+)
 
 
-def uncertain_section(found: Robustness, choice: int | None) -> list[Section]:
-    """Return the section on uncertain inputs; none if there are none.
-
-    Parameters
-    ----------
-    choice : int or None
-        The design that is recommended, which must be one of the compared designs.
-    """
+def uncertain_section(found: Robustness, recommended: int | None) -> list[Section]:
+    """Return the section on uncertain inputs; none if there are none."""
     if not found.designs:
         return []
-    words, parts = [], []
-    mine = None if choice is None else found.designs.get(choice)
-    if mine is not None:
-        words.append(
-            " ".join(s for s in (mine.sentence("The recommended design"), mine.where()) if s)
+    parts: list[Bars | Table] = []
+    mine = None if recommended is None else found.designs.get(recommended)
+    if mine is not None and mine.indices:
+        what = f"the {worded(mine.of)}" if mine.of else "the robustness"
+        parts.append(
+            _index_bars(f"Inputs that decide {what} of the recommended design", mine.indices)
         )
-        if mine.shares:
-            parts.append(_bars(mine))
-    words.append(_HOW)
-    return [Section(TITLE, "\n\n".join(words), [*parts, _designs(found, choice)])]
+    ranked = sorted(found.designs.items(), key=lambda d: (d[0] != recommended, -d[1].chance))
+    interval = any(design.interval for _, design in ranked)
+    rows = [
+        {"design": number, "robust in [%]": round(100 * design.chance, 1)}
+        | ({"on the front": design.verdict} if interval else {})
+        | {f"regret, {n} [%]": _regret(regret) for n, regret in design.regrets.items()}
+        for number, design in ranked[:_SHOWN]
+    ]
+    note = "The recommended design is first."
+    if len(ranked) > len(rows):
+        note += f" summary.json has {plural(len(ranked) - len(rows), 'more design')}."
+    parts.append(Table("The most robust designs", pd.DataFrame(rows), note))
+    return [Section("Robustness under uncertain inputs", _HOW, parts)]
 
 
-def _bars(mine: Holding) -> Bars:
-    some = dict(list(mine.shares.items())[:_ROWS_UNCERTAIN_SECTION])
-    title = "Inputs that decide whether the recommended design is robust"
-    if mine.of != "whether it holds":
-        title = f"Inputs that decide the {worded(mine.of)} of the recommended design"
+def _index_bars(title: str, indices: Mapping[str, float]) -> Bars:
+    some = dict(list(indices.items())[:_SHOWN])
+    values = [100.0 * index for index in some.values()]
     names = [worded(name) for name in some]
-    values = [100.0 * share for share in some.values()]
-    note = "First-order Sobol indices; the rest to 100 % comes from interactions, or from chance."
-    return Bars(title, names, [("share", values)], "share of the variance [%]", note=note)
+    return Bars(title, names, [("index", values)], "of the variance [%]", note=_INDEX_NOTE)
 
 
-def _designs(found: Robustness, choice: int | None) -> Table:
-    ranked = sorted(found.designs.items(), key=lambda item: (item[0] != choice, -item[1].chance))
-    interval = any(holding.interval for _, holding in ranked)
-    rows = []
-    for number, holding in ranked[:_ROWS_UNCERTAIN_SECTION]:
-        row: dict[str, object] = {"design": number, "robust in [%]": round(100 * holding.chance, 1)}
-        if interval:
-            row["on the front"] = holding.verdict
-        row |= {f"regret, {n} [%]": _share(share) for n, share in holding.regrets.items()}
-        rows.append(row)
-    more = len(ranked) - len(rows)
-    note = (
-        f"The choice first; {plural(more, 'more is', 'more are')} in summary.json."
-        if more
-        else "The choice first."
-    )
-    return Table("Designs that hold most often", pd.DataFrame(rows), note)
+def _regret(fraction: float) -> object:
+    return round(100 * fraction, 1) if fraction < 1e6 else "infeasible"
 
 
-def _share(share: float) -> object:
-    return round(100 * share, 1) if share < 1e6 else "fails"
+def ranking_section(ranking: Mapping[str, Mapping[str, float]]) -> list[Section]:
+    """Return the section that ranks the variables of a table; none without a ranking."""
+    bars = [_index_bars(name, indices) for name, indices in ranking.items() if indices]
+    words = "Variables that change together in the table share their fraction."
+    return [Section("Variables that decide the objectives", words, bars)] if bars else []

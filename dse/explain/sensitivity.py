@@ -13,7 +13,7 @@ from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import SUBSET, Choice, Space, Variable
-from dse.evaluate.wiring import Key, Wiring, among
+from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
@@ -25,7 +25,6 @@ SPACE: Kind = "within your space"
 PART: Kind = "another part"
 GIVEN: Kind = "not yours to change"
 _ORDER = (SPACE, PART, GIVEN)
-_ROWS = 1 << 16  # designs times inputs times scenarios that are evaluated together
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Sensitivity:
         return f"another {self.owner}" if self.kind == PART else self.kind
 
     @property
-    def gained(self) -> str:
+    def gain_text(self) -> str:
         """The gain in words."""
         if np.isfinite(self.gain):
             return f"{self.gain:.3g}×"
@@ -112,92 +111,59 @@ def find_sensitivities(
         designs of the space are promised to work.
     """
     count = len(before)
-    constants = evaluator.wiring.constants
-    owners = evaluator.space.quantities()
-    found: list[list[Sensitivity]] = [[] for _ in range(count)]
-    now = {
-        name: np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
+    wiring, owners = evaluator.wiring, evaluator.space.quantities()
+    values = {
+        name: np.broadcast_to(columns[name] if name in columns else wiring.constants[name], count)
         for name in improvable_inputs(evaluator)
-        if name in columns or name in constants
+        if name in columns or name in wiring.constants
     }
-    moved = {
-        name: improve_input(evaluator.wiring, name, value, rule.factor, columns)
-        for name, value in now.items()
+    improved = {
+        name: improve_input(wiring, name, value, rule.factor, columns)
+        for name, value in values.items()
     }
-    after = _moved(evaluator, columns, moved, count)
-    for name, better in moved.items():
-        quantity, value = common_domain(evaluator.wiring, name), now[name]
-        kind, beyond = change_kind(evaluator.space, owners.get(name)), np.zeros(count, dtype=bool)
+    after = _improved_objectives(evaluator, columns, improved, count)
+    items: list[list[Sensitivity]] = [[] for _ in range(count)]
+    for name, better in improved.items():
+        quantity, owner = common_domain(wiring, name), owners.get(name, "")
+        kind, beyond = change_kind(evaluator.space, owner), np.zeros(count, dtype=bool)
         if kind == SPACE:
-            beyond = _beyond(evaluator.space.variables[owners[name]], name, better)
+            beyond = _beyond(evaluator.space.variables[owner], name, better)
         for row in range(count):
-            texts = tuple(show(float(v[row]), quantity.unit, quantity) for v in (value, better))
+            ends = float(values[name][row]), float(better[row])
+            shown = (show(ends[0], quantity.unit, quantity), show(ends[1], quantity.unit, quantity))
             for i, objective in enumerate(evaluator.objectives):
-                factor = float(gain_factor(objective, before[row, i], after[name][row, i]))
-                found[row].append(
+                pair = float(before[row, i]), float(after[name][row, i])
+                gain = float(gain_factor(objective, *pair))
+                bottleneck = gain >= 1.0 + rule.threshold
+                items[row].append(
                     Sensitivity(
-                        objective=objective.name,
-                        input=name,
-                        symbol=quantity.symbol or name,
-                        unit=quantity.unit,
-                        value=float(value[row]),
-                        improved=float(better[row]),
-                        before=float(before[row, i]),
-                        after=float(after[name][row, i]),
-                        gain=factor,
-                        bottleneck=factor >= 1.0 + rule.threshold,
-                        shown=(texts[0], texts[1]),
-                        kind=kind,
-                        owner=owners.get(name, ""),
-                        beyond=bool(beyond[row]),
+                        objective.name, name, quantity.symbol or name, quantity.unit, *ends, *pair,
+                        gain, bottleneck, shown, kind, owner, bool(beyond[row]),
                     )
-                )
-    return [tuple(sorted(each, key=_descending)) for each in found]
+                )  # fmt: skip
+    return [tuple(sorted(mine, key=_descending)) for mine in items]
 
 
-def _moved(
-    evaluator: Evaluator, columns: Mapping[str, Array], moved: Mapping[str, Array], count: int
+def _improved_objectives(
+    evaluator: Evaluator, columns: Mapping[str, Array], improved: Mapping[str, Array], count: int
 ) -> dict[str, Array]:
-    """Return the objectives of designs with one input changed at a time.
+    """Return the objectives of designs with one input improved at a time.
 
-    Inputs of the same models are changed in one evaluation: a model takes as long on few designs as
-    on many.
+    Only the models downstream of the input run again.
     """
     evaluator = ignore_errors(evaluator)  # an improved input may be outside the space
-    runs, together = evaluator.objective_runs(columns, count), dict[frozenset[Key], list[str]]()
-    for name in moved:
-        together.setdefault(frozenset(evaluator.wiring.unmoved(runs, name)), []).append(name)
-    found: dict[str, Array] = {}
-    for kept, names in together.items():
-        known = {key: runs[key] for key in kept}
-        most = max(1, _ROWS // (count * evaluator.scenarios))
-        for low in range(0, len(names), most):
-            some = {name: moved[name] for name in names[low : low + most]}
-            found |= _together(evaluator, columns, some, count, known)
-    return found
+    runs = evaluator.objective_runs(columns, count)
+    return {
+        name: evaluator.objective_values(
+            {**columns, name: better}, count, evaluator.wiring.unmoved(runs, name)
+        )
+        for name, better in improved.items()
+    }
 
 
-def _together(
-    evaluator: Evaluator,
-    columns: Mapping[str, Array],
-    moved: Mapping[str, Array],
-    count: int,
-    known: Mapping[Key, Mapping[str, Array]],
-) -> dict[str, Array]:
-    """Return the objectives of designs with one input changed at a time, of one evaluation."""
-    rows = np.tile(np.arange(count), len(moved))
-    here: dict[str, Array] = {n: np.broadcast_to(v, count)[rows] for n, v in columns.items()}
-    for k, (name, better) in enumerate(moved.items()):
-        now = columns[name] if name in columns else evaluator.wiring.constants[name]
-        here[name] = np.array(np.broadcast_to(now, count)[rows], dtype=np.float64)
-        here[name][k * count : (k + 1) * count] = better
-    values = evaluator.objective_values(here, len(rows), among(known, rows, count))
-    return dict(zip(moved, np.split(values, len(moved)), strict=True))
-
-
-def change_kind(space: Space, owner: str | None) -> Kind:
-    """Return who sets an input, by the variable that sets it; None if none does."""
-    if owner is None:
+def change_kind(space: Space, owner: str) -> Kind:
+    """Return who sets an input, by the variable that sets it; "" if none does."""
+    if not owner:
         return GIVEN
     variable = space.variables[owner]
     return PART if isinstance(variable, Choice) and variable.about != SUBSET else SPACE

@@ -1,9 +1,10 @@
-"""Targets: which designs meet one, and what keeps the nearest design from it."""
+"""Targets and benefit: which designs are good enough, and obstacles of a target."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,44 +24,101 @@ from dse.evaluate.target import (
     is_better,
     read_target,
 )
-from dse.explain.benefit import are_beneficial
-from dse.explain.neighbours import Neighbours, find_neighbours
-from dse.explain.wording import describe_build
+from dse.explain.changes import Neighbours, describe_design, find_neighbours
 from dse.model.amounts import amount
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Array, Quantity
 from dse.model.relation import Relation
 from dse.model.units import UnitError
-from dse.model.values import listed, number, percent, worded
+from dse.model.values import number, percent, worded
 from dse.problems import InputError, Problem, nearest
 from dse.result.record import Best, Certificate, Front, Result, TargetAnswer
 from dse.study.study import ResolvedStudy
 
-_TOLD = 3  # obstacles that are shown
+_OBSTACLES = 3  # obstacles that are listed
+_ELSEWHERE = "write it under [target] in the study, or pick from the front with where(...)"
+_DIGITS = 8  # digits of a value that misses a target by little
+
+
+# Benefit --------------------------------------------------------------------------------------
+
+
+def list_benefits(evaluator: Evaluator) -> list[tuple[int, float]]:
+    """Return the position and break-even value of the maximized objectives that declare one."""
+    quantities = evaluator.wiring.quantities
+    return [
+        (i, quantity.worth)
+        for i, o in enumerate(evaluator.objectives)
+        if (quantity := quantities.get(o.quantity)) is not None
+        and quantity.worth is not None
+        and o.direction == "maximize"
+    ]
+
+
+def are_beneficial(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
+    """Return which designs are beneficial in at least one objective that declares it.
+
+    Parameters
+    ----------
+    values : ndarray, shape (designs, objectives)
+        Signs as they are.
+    """
+    above = [values[:, i] > break_even for i, break_even in list_benefits(evaluator)]
+    return np.logical_or.reduce(above) if above else np.ones(len(values), dtype=bool)
+
+
+def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
+    """Return the values that are too small for a benefit; empty if the design is beneficial.
+
+    Parameters
+    ----------
+    values : ndarray, shape (objectives,)
+        Signs as they are.
+    """
+    if are_beneficial(evaluator, values[None]).all():
+        return ""
+    shown = []
+    for i, break_even in list_benefits(evaluator):
+        o = evaluator.objectives[i]
+        value, limit = amount(float(values[i]), o.unit), amount(break_even, o.unit)
+        shown.append(f"{worded(o.name)} {value}, break-even {limit}")
+    return "; ".join(shown)
+
+
+def benefit_names(evaluator: Evaluator) -> list[str]:
+    """Return the maximized objectives; without any, the main objective."""
+    maximized = [o.name for o in evaluator.objectives if o.direction == "maximize"]
+    return maximized or [main_objective(evaluator).name]
+
+
+def main_objective(evaluator: Evaluator) -> Objective:
+    """Return the main objective: the first with a declared benefit, else the first."""
+    return evaluator.objectives[next((i for i, _ in list_benefits(evaluator)), 0)]
+
+
+# The answer to a target ----------------------------------------------------------------------
 
 
 def answer_target(study: ResolvedStudy, result: Result) -> TargetAnswer | None:
     """Return the answer of a result to its study's target, with its obstacles."""
     if study.target is None:
         return None
-    found = _answer_from_front(result, study.target)
-    named = dict.fromkeys(each.design for each in (*found.best, *found.nearest))
-    told = [
-        f"Design {number}: {describe_kept_design(study.evaluator, result, number)}."
-        for number in named
+    answer = _answer_from_front(result, study.target)
+    named = answer.best or answer.nearest
+    designs = [
+        f"Design {number}: {describe_design(study.evaluator, values_of(result, number))}."
+        for number in dict.fromkeys(best.design for best in named)
     ]
-    at = 1 + len(found.best or found.nearest)
-    words = (*found.words[:at], *told, *found.words[at:])
-    if found.nearest:
-        words += tuple(find_obstacles(study.evaluator, result, study.target, found.nearest[0]))
-    return replace(found, words=words)
+    head = 1 + len(named)
+    words = (*answer.words[:head], *designs, *answer.words[head:])
+    if answer.nearest:
+        words += tuple(find_obstacles(study.evaluator, result, study.target, answer.nearest[0]))
+    return replace(answer, words=words)
 
 
-def describe_kept_design(evaluator: Evaluator, result: Result, number: int) -> str:
-    """Return what a kept design is: every variable."""
-    values = {str(n): v for n, v in result.designs.loc[number].items()}
-    names = [name for name in evaluator.space.variables if name in values]
-    return describe_build(evaluator.space, evaluator.wiring.quantities, values, names)
+def values_of(result: Result, number: int) -> dict[str, Any]:
+    """Return the values of a kept design by column."""
+    return {str(name): value for name, value in result.designs.loc[number].items()}
 
 
 def find_obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) -> list[str]:
@@ -86,15 +144,15 @@ def find_obstacles(evaluator: Evaluator, result: Result, target: Target, best: B
         rows = np.arange(space.size)
         points = space.from_index(rows)
         labels = [f"design {row}" for row in rows]
-        return _cuts(evaluator, evaluator.evaluate(points), labels, target, best)
+        return _constraint_obstacles(evaluator, evaluator.evaluate(points), labels, target, best)
     row = result.designs.loc[[best.design]]
     design = space.from_labels({name: row[name].to_numpy() for name in space.variables})
     near = find_neighbours(space, design)
     if len(near.of):
         judged = evaluator.evaluate(near.points)
         labels = _labels(space, evaluator.wiring.quantities, near)
-        found = _cuts(evaluator, judged, labels, target, best)
-        found += _ends(evaluator, design, near, judged, best)
+        found = _constraint_obstacles(evaluator, judged, labels, target, best)
+        found += _bound_obstacles(evaluator, design, near, judged, best)
         if found:
             return found
     word = "more" if best.word == "most" else "less"
@@ -121,7 +179,7 @@ def _signed(evaluator: Evaluator, judged: Evaluated, best: Best) -> tuple[Array,
     return judged.objectives[:, index] * sign, best.value * sign
 
 
-def _cuts(
+def _constraint_obstacles(
     evaluator: Evaluator, judged: Evaluated, labels: list[str], target: Target, best: Best
 ) -> list[str]:
     """Return for each set of constraints that cut better designs the best of these."""
@@ -150,10 +208,10 @@ def _cuts(
             given = f"{best.objective} = {value}"
             gives = "" if labels[row] == given else f" gives {best.objective} {value}, but"
             found[cut] = f"{labels[row]}{gives} breaks {' and '.join(cut)}."
-    return list(found.values())[:_TOLD]
+    return list(found.values())[:_OBSTACLES]
 
 
-def _ends(
+def _bound_obstacles(
     evaluator: Evaluator, design: Points, near: Neighbours, judged: Evaluated, best: Best
 ) -> list[str]:
     """Return the variables at an end of their range towards which the objective gets better."""
@@ -171,39 +229,49 @@ def _ends(
             if is_end and values[next_row] > here:
                 shown = amount(float(own), evaluator.wiring.quantities[name].unit)
                 found.append(f"{name} is at its {word} value in the space, {shown}.")
-    return found[:_TOLD]
+    return found[:_OBSTACLES]
 
 
-_CLOSE = 8  # digits of what misses a target by little
+# Designs that meet a target -------------------------------------------------------------------
 
 
 def describe_target(evaluator: Evaluator, target: Target | None, values: Array) -> str:
-    """Return whether a feasible design meets a target, else its values.
+    """Return whether a feasible design meets a target, with the values that miss it.
 
     Parameters
     ----------
     target : Target or None
-        Empty words if it is None.
+        The text is empty if it is None.
     values : ndarray, shape (objectives,)
         Signs as they are.
     """
     if target is None:
         return ""
-    has = dict(zip((o.name for o in evaluator.objectives), values.tolist(), strict=True))
-    missed = [bound for bound in target.bounds if not bound.reached(has[bound.objective])]
-    if not missed:
-        return f"it reaches the target, {target.reach}"
-    told = {f"{worded(b.objective)} is {_beside(has[b.objective], b)}": None for b in missed}
-    return f"it misses the target, {target.reach}: its {listed(told)}"
+    own = dict(zip((o.name for o in evaluator.objectives), values.tolist(), strict=True))
+    misses = {
+        f"{worded(bound.objective)} {_distinct_amount(own[bound.objective], bound)}": None
+        for bound in target.bounds
+        if not bound.reached(own[bound.objective])
+    }
+    return f"{target.reach}: {'missed, ' + ', '.join(misses) if misses else 'met'}"
 
 
-def _beside(value: float, bound: Bound) -> str:
-    """Return what misses a bound, in more digits if it looks as if it did not."""
-    told = amount(value, bound.unit)
-    if told != amount(bound.value, bound.unit):
-        return told
-    shown = number(value, _CLOSE)
+def _distinct_amount(value: float, bound: Bound) -> str:
+    """Return a value that misses a bound, with more digits if both look equal."""
+    shown = amount(value, bound.unit)
+    if shown != amount(bound.value, bound.unit):
+        return shown
+    shown = number(value, _DIGITS)
     return f"{shown} {bound.unit}" if bound.unit != "1" else shown
+
+
+def meets_target(evaluator: Evaluator, target: Target, values: Array) -> NDArray[np.bool_]:
+    """Return which designs meet a target; `values` has the shape (designs, objectives)."""
+    names = [o.name for o in evaluator.objectives]
+    meets = np.ones(len(values), dtype=bool)
+    for bound in target.bounds:
+        meets &= bound.reached(values[:, names.index(bound.objective)])
+    return meets
 
 
 def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
@@ -222,9 +290,8 @@ def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
     bounds, problems = [], []
     for bound in asked:
         if isinstance(bound, Relation):
-            remedy = "write it under [target] in the study, or pick from the front with where(...)"
             message = f"'{bound.text}' is not a bound of one objective: a front has no answer"
-            problems.append(Problem("target", message, remedy))
+            problems.append(Problem("target", message, _ELSEWHERE))
             continue
         objective, wrong = asked_of(bound, front.objectives)
         if wrong is not None:
@@ -236,8 +303,7 @@ def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
             problems.append(Problem("target", message, remedy))
         elif not is_better(bound, objective):
             message = f"'{bound.text}' does not ask for a better value: a front has no answer"
-            remedy = "write it under [target] in the study, or pick from the front with where(...)"
-            problems.append(Problem("target", message, remedy))
+            problems.append(Problem("target", message, _ELSEWHERE))
         else:
             try:
                 bounds.append(bound_of(bound, objective, clock))
@@ -285,14 +351,19 @@ def find_best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> t
     return find_compromise_among(front, equal), int(equal.sum())
 
 
+def free_objectives(result: Result, target: Target) -> list[Objective]:
+    """Return the objectives to optimize among the designs that meet a target."""
+    bounded = {bound.objective for bound in target.bounds}
+    least = [o for o in result.objectives if o.name == target.least]
+    return least or [o for o in result.objectives if o.name not in bounded]
+
+
 def _answer_from_front(result: Result, target: Target) -> TargetAnswer:
     """Return what the front of a result says to a target."""
     front = result.front
     reached = meets_bounds(front, target.bounds)
     numbers = tuple(front.designs.index[reached].tolist())
-    bounded = {bound.objective for bound in target.bounds}
-    wanted = [o for o in result.objectives if o.name == target.least]
-    wanted = wanted or [o for o in result.objectives if o.name not in bounded]
+    wanted = free_objectives(result, target)
     best = tuple(_best(front, o, reached) for o in wanted) if numbers else ()
     nearest = () if numbers or not len(front) else tuple(_nearest(front, target.bounds))
     words = _words(result, target, numbers, best, nearest)

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.explain.curves import Curve, Line, find_best_point
-from dse.explain.regions import Regions
+from dse.explain.curves import Curve, Line, Regions, find_best_point
 from dse.model.quantity import Array
 from dse.model.values import infinite_word, number, prefixed, show, titled, worded
 from dse.report.axes import (

@@ -24,22 +24,9 @@ function showDesign(row) {
   $("design-values").replaceChildren(...groups.filter(Boolean));
 }
 const opened = new Set(); // headings that the reader has unfolded
-function wordList(title, list, id) {
-  if (!list.length) return null;
-  const items = list.map((words) => make("li", {}, words));
-  return make("div", { class: "next", id }, make("strong", {}, title), make("ul", {}, ...items));
-}
-function nextSteps({ advice, sensitivities, without, violations }) {
-  if (violations.length) return [];
-  if (!advice.length) {
-    const words = sensitivities.length ? "No change of one variable improves anything and keeps every constraint." : without;
-    return [make("p", { class: "next" }, words)];
-  }
-  const kinds = [...new Set(advice.map(({ kind }) => kind))];
-  return kinds.map((kind) => {
-    const words = advice.filter((item) => item.kind === kind).map((item) => item.words);
-    return wordList(`What to change: ${kind}`, words, null);
-  });
+function fieldList(fields) {
+  const line = ([label, words], i) => make("div", {}, make("dt", {}, i && fields[i - 1][0] === label ? "" : label), make("dd", {}, words));
+  return make("dl", { class: "fields", id: "verdict" }, ...fields.map(line));
 }
 function breakdown(totals) {
   if (!totals.length) return null;
@@ -90,14 +77,7 @@ function showLimits(row) {
     return;
   }
   const sides = [breakdown(explanation.parts), bottlenecks(explanation.sensitivities)].filter(Boolean);
-  const { standing, violations, repairs } = explanation;
-  const said = [
-    standing ? make("p", { class: "next", id: "standing" }, standing) : null,
-    wordList("This design is infeasible", violations, "violations"),
-    wordList("Changes that make it feasible", repairs, "repairs"),
-    ...nextSteps(explanation),
-  ].filter(Boolean);
-  $("limits-body").replaceChildren(...said, make("div", { class: "panels" }, ...sides), ...explanation.panels.map(panelOf));
+  $("limits-body").replaceChildren(fieldList(explanation.fields), make("div", { class: "panels" }, ...sides), ...explanation.panels.map(panelOf));
   drawPanels(explanation.panels);
 }
 

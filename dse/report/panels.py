@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.explain.curves import Curve, find_best_point
+from dse.explain.curves import Curve, Regions, find_best_point
 from dse.explain.explanation import Explanation
-from dse.explain.regions import Regions
 from dse.model.section import Section, SectionPart, Table, Tree
 from dse.model.values import cell, conditioned, decimals, number, tell, worded
 from dse.report.axes import PALETTE, Plot, packed

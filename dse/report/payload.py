@@ -18,10 +18,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.explain.advice import Advice
 from dse.explain.breakdown import Part
-from dse.explain.explanation import Explanation, standing_words
-from dse.explain.regression import TITLE
+from dse.explain.explanation import Explanation
 from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
 from dse.model.units import vocabulary
@@ -31,8 +29,6 @@ from dse.report.front import HELD, MANY, MOST, Shown, bests, default_axes, held,
 from dse.report.narrow import narrow
 from dse.report.panels import of_design, of_run, section_data
 from dse.result.record import ROLES, Result
-
-_MODELS = "No input of this study declares which way it improves."
 
 
 def payload(
@@ -146,20 +142,11 @@ def _base64(array: NDArray[Any]) -> str:
 def _explanation(explanation: Explanation, units: dict[str, str]) -> dict[str, Any]:
     items = explanation.sensitivities
     return {
-        "violations": [str(each) for each in explanation.violations],
+        "fields": explanation.fields,
         "parts": _breakdown(explanation.parts),
         "sensitivities": [_sensitivity(item, units.get(item.objective, "1")) for item in items],
-        "without": _MODELS if not explanation.regressions else f"See: {TITLE}.",
-        "standing": standing_words(explanation),
-        "advice": [_advice(each) for each in explanation.advice],
-        "repairs": [str(each) for each in explanation.repairs],
         "panels": of_design(explanation),
     }
-
-
-def _advice(advice: Advice) -> dict[str, Any]:
-    """Return the kind, the resulting design and the text of a change."""
-    return {"kind": advice.kind, "design": advice.design, "words": str(advice)}
 
 
 def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
@@ -170,7 +157,7 @@ def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
         "who": item.changed_by,
         "change": change(*item.shown),
         "effect": change(tell(item.before, unit), tell(item.after, unit)),
-        "gained": item.gained,
+        "gained": item.gain_text,
         "gain": as_data(item.gain),
         "bottleneck": item.bottleneck,
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -244,7 +243,6 @@ def why_infeasible(
     constraints: tuple[Constraint, ...],
     undefined: Sequence[str] = (),
     why: str = "",
-    useless: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[str, str]:
     """Return in words what excludes every design, and which relaxation would admit one.
 
@@ -258,8 +256,6 @@ def why_infeasible(
         The objectives that have no value for some designs.
     why : str
         Why one of these designs has none, in words; empty if that is not known.
-    useless : mapping of int to str
-        Designs for which no constraint should be loosened, with the reason.
     """
     parts = []
     if tally.undefined:
@@ -276,25 +272,18 @@ def why_infeasible(
         parts.append(f"'{constraint.name}' excludes {count:,}")
     return (
         f"no design is feasible: of {plural(tally.evaluated, 'design')}, {', '.join(parts)}",
-        "; ".join(_ways(tally, constraints, useless)),
+        "; ".join(_ways(tally, constraints)),
     )
 
 
-def _ways(
-    tally: Tally, constraints: tuple[Constraint, ...], useless: Mapping[int, str]
-) -> list[str]:
-    """Return in words which relaxations would admit a design that is of use."""
+def _ways(tally: Tally, constraints: tuple[Constraint, ...]) -> list[str]:
+    """Return in words which relaxations would admit a design."""
     found = [k for k in range(len(constraints)) if 0 < tally.least[k] < np.inf]
     ways = [
         f"{_relaxed(constraints[k], tally.least[k])} would admit design {tally.admitted[k]}"
         for k in found
-        if int(tally.admitted[k]) not in useless
     ]
-    near = int(tally.admitted[found[0]]) if found else tally.nearest
-    if not ways and near in useless:
-        told = f"design {near}, the first to be admitted, has {useless[near]}"
-        ways.append(f"to loosen a constraint is not worth it: {told}")
-    elif not ways and tally.nearest >= 0:
+    if not ways and tally.nearest >= 0:
         missed = [
             _relaxed(constraint, violation)
             for constraint, violation in zip(constraints, tally.missed, strict=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -18,17 +17,9 @@ from rich.table import Table
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.table_space import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
-from dse.explain.breakdown import find_divisor
+from dse.explain.breakdown import find_divisor, part_fields
 from dse.explain.certification import Refutation
-from dse.explain.explanation import (
-    Explanation,
-    bottleneck_words,
-    curve_lines,
-    part_lines,
-    region_lines,
-    verdict_lines,
-)
-from dse.explain.regression import Regression
+from dse.explain.explanation import Explanation, curve_fields, region_fields
 from dse.explain.sensitivity import Sensitivity
 from dse.model.values import as_data, number, percent, plural, show, tell
 from dse.result.compare import Comparison
@@ -43,15 +34,14 @@ from dse.terminal.best import best_designs
 from dse.terminal.layout import escape, hanging, indented, span
 from dse.terminal.listing import details, overview
 
-_MIN_COLUMNS = 30  # the width of a terminal that reports less
 _PIPED_COLUMNS = 10_000  # the width for a program that reads the output: no line is broken
-_MAX_EFFECTS = 8  # variables of a regression that are shown
+_LABEL = 24  # the width of a label
 
 
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation as plain values, for JSON; infinities as texts."""
     data: dict[str, Any] = as_data(asdict(explanation))
-    return data | {"told": verdict_lines(explanation)}
+    return data | {"feasible": explanation.feasible, "fields": explanation.fields}
 
 
 def _reached(reach: Reach) -> str:
@@ -118,7 +108,9 @@ class Terminal:
         if result.target is not None:
             self._out.print(f"target: {escape(result.target.reach)}")
         if answer:
-            self._out.print(escape(" ".join(answer["short"])))
+            if answer["verdict"]:
+                self._out.print(escape(answer["verdict"]))
+            self._fields(answer["fields"].items())
         if result.target is not None:
             for sentence in result.target.words:
                 self._out.print(indented(escape(sentence)))
@@ -145,8 +137,7 @@ class Terminal:
         if not answer or not answer["steps"]:
             return
         self._out.print(f"a tenth better, from design {answer['designs'][0]['design']}:")
-        for step in answer["steps"]:
-            self._out.print(indented(escape(step)))
+        self._fields(answer["steps"].items())
 
     def certificate(self, certificate: Certificate) -> None:
         """Show a certificate, and the declarations on which it rests."""
@@ -249,7 +240,7 @@ class Terminal:
             Whether fixed inputs are shown as well.
         """
         self._out.print(f"[bold]design {explanation.design}[/] of {escape(result.name)}")
-        self._lines(verdict_lines(explanation))
+        self._fields(explanation.fields)
         units = {n: c.unit for n, c in result.columns.items()}
         units |= {n: u for n, (_, u) in result.constants.items()}
         table = Table(box=None, pad_edge=False, show_header=False)
@@ -263,24 +254,26 @@ class Terminal:
             told = tell(each.value, each.unit)
             table.add_row(escape(f"  {each.objective} at {each.scenario}"), told)
         self._out.print(table)
-        self._lines(part_lines(explanation.parts))
-        if explanation.regressions:
-            self._regressions(explanation.regressions)
-        else:
-            self._sensitivities(explanation.sensitivities)
-        if without := bottleneck_words(explanation):
-            self._lines([without])
-        self._lines(region_lines(explanation.regions))
-        self._lines(curve_lines(explanation.curves))
+        self._fields(part_fields(explanation.parts))
+        self._sensitivities(explanation.sensitivities)
+        for objective, indices in explanation.ranking.items():
+            shares = (f"{name} {percent(index, 2)}" for name, index in indices.items())
+            self._fields([(f"{objective} decided by", ", ".join(shares))])
+        if missing := explanation.missing_bottlenecks:
+            self._fields([("bottlenecks", missing)])
+        self._fields([*region_fields(explanation), *curve_fields(explanation)])
 
-    def _lines(self, lines: Sequence[str]) -> None:
-        """Print lines; the further lines of a long one are indented below its first."""
-        for line in lines:
-            indent = len(line) - len(line.lstrip())
-            width = max(self._out.width, _MIN_COLUMNS)
-            self._out.print(
-                escape(textwrap.fill(line, width, subsequent_indent=" " * (indent + 2)))
-            )
+    def _fields(self, fields: Iterable[tuple[str, str]]) -> None:
+        """Print labels and texts in two columns; a label that repeats is printed once."""
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(max_width=_LABEL, overflow="fold")
+        table.add_column(overflow="fold")
+        last = ""
+        for label, text in fields:
+            table.add_row("" if label == last else escape(label), escape(text))
+            last = label
+        if table.row_count:
+            self._out.print(table)
 
     def _sensitivities(self, items: Sequence[Sensitivity]) -> None:
         """Show the inputs that are bottlenecks, by their kind."""
@@ -289,25 +282,9 @@ class Terminal:
             table = _table(["if improved", "from", "to", "objective", "gain"], left=1)
             table.columns[3].justify, table.columns[4].no_wrap = "left", True
             for s in (s for s in bottlenecks if s.changed_by == who):
-                table.add_row(escape(s.label), *s.shown, escape(s.objective), s.gained)
-            self._lines([f"bottlenecks, {who}:"])
+                table.add_row(escape(s.label), *s.shown, escape(s.objective), s.gain_text)
+            self._out.print(f"bottlenecks, {who}:")
             self._out.print(table)
-
-    def _regressions(self, regressions: Sequence[Regression]) -> None:
-        """Show the variables that affect the objectives of a table, largest weights first."""
-        for regression in regressions:
-            self._out.print(escape(str(regression)))
-            table = _table(["variable", "weight", "from", "to", "changes it by"], left=1)
-            for e in regression.coefficients[:_MAX_EFFECTS]:
-                weight = f"{e.weight:.2f} ± {e.error:.2f}"
-                change = regression.describe(e.change)
-                table.add_row(escape(e.variable), weight, escape(e.low), escape(e.high), change)
-            if regression.coefficients:
-                self._out.print(table)
-        if alike := regressions[0].alike:
-            self._out.print(
-                escape(f"not distinguishable, because they change together: {', '.join(alike)}")
-            )
 
     def status(self, status: Status) -> None:
         """Show the progress of a run."""

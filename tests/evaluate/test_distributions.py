@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.evaluate.samples import Distribution as Law
-from dse.explain.discovery import find_failure_box, sobol_indices
+from dse.explain.robustness import find_failure_box, sobol_indices
 
 
 @settings(max_examples=40, deadline=None)

@@ -57,3 +57,21 @@ def content(host_time: float = 900.0, **change: Any) -> dict[str, Any]:
 def study(host_time: float = 900.0, **change: Any) -> dse.Study:
     """Return the study, ready to run."""
     return dse.from_mapping(content(host_time, **change), {"machine": machine})
+
+
+def logca(**change: Any) -> dse.Study:
+    """Return the study of the README, but for what is changed."""
+    made: dict[str, Any] = {
+        "study": {"name": "aes", "models": ["objectives.logca:offload"]},
+        "inputs": {"computational_index": 90, "clock": "1.16 GHz", "latency": "1.3 us"},
+        "space": {
+            "acceleration": {"integer": [2, 64]},
+            "overhead": {"real": ["0.1 us", "30 us"], "log": True, "steps": 64},
+        },
+        "objective": [
+            {"maximize": "speedup", "at": {"granularity": "1 KiB"}},
+            {"minimize": "acceleration"},
+            {"maximize": "overhead"},
+        ],
+    }
+    return dse.from_mapping(made | change)

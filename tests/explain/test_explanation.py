@@ -1,4 +1,4 @@
-"""What an explanation says of a design: advice inside the domain, violations, scenarios, ends."""
+"""Explanations of designs: values, violations, scenarios, and the commands that show them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.explain.breakdown import Part
-from dse.explain.curves import Better, Curve, Line, draw_curves, find_best_point
-from dse.explain.explanation import Explanation, Violation, explain
+from dse.explain.breakdown import part_fields
+from dse.explain.explanation import Violation, explain
 from dse.explain.sensitivity import improvable_inputs
 from dse.model import Array, Floats, Quantity
-from dse.model.values import show, tell
+from dse.model.values import show
+from dse.problems import InputError
 from dse.terminal import Terminal, explanation_data
+from tests.commands import called
+from tests.core_examples import command
+from tests.toy import MODEL, STUDY
 
-CRYPTO = Path(__file__).parents[2] / "studies" / "crypto.toml"
+ROOT = Path(__file__).parents[2]
+CRYPTO = ROOT / "studies" / "crypto.toml"
 DESIGN = 603_675  # on its front, as README has it
 
 
@@ -73,11 +77,6 @@ def study(**change: Any) -> dse.Study:
     return dse.from_mapping(content | change, MODELS)
 
 
-def told(found: Explanation, capsys: pytest.CaptureFixture[str], result: dse.StudyResult) -> str:
-    Terminal().explanation(result, found)
-    return capsys.readouterr().out
-
-
 def test_no_advice_for_crypto_leaves_a_domain() -> None:
     crypto = dse.load(CRYPTO)
     wiring = crypto.evaluator.wiring
@@ -125,6 +124,10 @@ def test_the_shown_value_is_in_the_domain_too() -> None:
     assert float(text.split()[0]) > 1.0
 
 
+class Exposed(NamedTuple):
+    exposed: Annotated[Array, Quantity("1", "share that stays", low=0)]
+
+
 def test_a_model_with_a_narrower_domain_bounds_the_advice() -> None:
     def share(
         overlap: Annotated[Floats, Quantity("1", "share that is hidden", low=0, high=0.9)],
@@ -142,16 +145,11 @@ def test_a_model_with_a_narrower_domain_bounds_the_advice() -> None:
     assert {s.improved for s in found.sensitivities if s.input == "overlap"} == {0.9}
 
 
-class Exposed(NamedTuple):
-    exposed: Annotated[Array, Quantity("1", "share that stays", low=0)]
-
-
-def test_an_infeasible_design_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_infeasible_design_says_so() -> None:
     bounded = study(
         constraint=[{"quantity": "load", "at_most": 0.5}, {"relation": "lanes * 2 <= 12"}]
     )
-    result = bounded.run()
-    bad, good = bounded.explain(result, 7, 1)  # 8 lanes, and 2
+    bad, good = bounded.explain(bounded.run(), 7, 1)  # 8 lanes, and 2
     assert good.feasible
     assert good.violations == ()
     assert not bad.feasible
@@ -159,26 +157,16 @@ def test_an_infeasible_design_says_so(capsys: pytest.CaptureFixture[str]) -> Non
         ("load <= 0.5", 0.5),
         ("lanes * 2 <= 12", 4.0),
     ]
-    text = told(bad, capsys, result)
-    assert "design 7 is infeasible" in text
-    assert "load <= 0.5 is violated by 0.5" in text
-    assert "lanes * 2 <= 12 is violated by 4" in text
+    assert bad.fields[:3] == [
+        ("feasible", "no"),
+        ("violation", "load <= 0.5 is violated by 0.5"),
+        ("violation", "lanes * 2 <= 12 is violated by 4"),
+    ]
     data = json.loads(json.dumps(explanation_data(bad)))
     assert data["feasible"] is False
-    assert data["violations"][0] == {
-        "name": "load <= 0.5",
-        "unit": "1",
-        "value": 1.0,
-        "amount": 0.5,
-        "why": "",
-    }
-    assert "infeasible" not in told(good, capsys, result)
-
-
-def test_a_violation_without_a_value() -> None:
-    assert str(Violation("time", "s", math.nan, math.nan)) == (
-        "time has no value: it is not a number"
-    )
+    wanted = {"name": "load <= 0.5", "unit": "1", "value": 1.0, "amount": 0.5, "why": ""}
+    assert data["violations"][0] == wanted
+    assert str(Violation("time", "s", math.nan, math.nan)).startswith("time has no value")
 
 
 def test_scenarios_are_told_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,41 +178,14 @@ def test_scenarios_are_told_one_by_one(capsys: pytest.CaptureFixture[str]) -> No
         ("time", "size = 64 B", float(direct[64.0].time)),
         ("time", "size = 1,024 B", float(direct[1024.0].time)),
     ]
-    shares: dict[tuple[str, str], float] = {
-        (p.scenario, p.name): p.value for p in found.parts if p.total == "time"
-    }
-    assert shares == {
-        ("size = 64 B", "setup"): float(direct[64.0].setup),
-        ("size = 64 B", "work"): float(direct[64.0].work),
-        ("size = 1,024 B", "setup"): float(direct[1024.0].setup),
-        ("size = 1,024 B", "work"): float(direct[1024.0].work),
-    }
-    text = told(found, capsys, result)
+    for part in found.parts:
+        size = 64.0 if part.scenario == "size = 64 B" else 1024.0
+        assert part.value == float(getattr(direct[size], part.name))
+    assert len(found.parts) == 4
+    Terminal().explanation(result, found)
+    text = capsys.readouterr().out
     assert "time at size = 64 B" in text
-    assert "time (for time, size = 1,024 B): work" in text
-
-
-def test_regions_are_of_the_reduced_objective() -> None:
-    swept = study(
-        space={"lanes": {"integer": [1, 16]}, "overlap": {"values": [0.0, 0.5]}},
-        inputs={},
-        regions={"axis": "lanes", "low": 1, "high": 16},
-    )
-    result = swept.run()
-    (found,) = swept.explain(result, 0)
-    (regions,) = found.regions
-    assert regions.condition == "mean over size"
-    overlap = float(found.values["overlap"])
-    assert (regions.grid == np.round(regions.grid)).all()  # only whole numbers are lanes
-    mean = np.mean([call(s, overlap, regions.grid).time for s in (64.0, 1024.0)], axis=0)
-    np.testing.assert_allclose(regions.base, mean, rtol=1e-12)
-
-
-def test_the_axis_of_regions_takes_the_place_of_its_own_scenarios() -> None:
-    swept = study(regions={"axis": "size", "low": "1 B", "high": "1 MiB"})
-    (regions,) = swept.explain(swept.run(), 3)[0].regions
-    assert regions.condition == ""
-    np.testing.assert_allclose(regions.base, call(regions.grid, 0.75, 4.0).time, rtol=1e-12)
+    assert ("time (for time, size = 1,024 B)", "work 91 %, setup 9 %") in part_fields(found.parts)
 
 
 def test_a_total_that_scenarios_do_not_change_is_told_once() -> None:
@@ -236,47 +197,6 @@ def test_a_total_that_scenarios_do_not_change_is_told_once() -> None:
     )
     found = parts.explain(parts.run(), 0)[0].parts
     assert [(p.name, p.scenario) for p in found] == [("setup", ""), ("work", "")]
-    assert isinstance(found[0], Part)
-
-
-GRID = np.array([1.0, 2.0, 4.0, 8.0])
-
-
-@pytest.mark.parametrize(
-    ("better", "word", "at"), [("lower", "least", 2.0), ("higher", "greatest", 4.0), (None, "", 0)]
-)
-def test_a_curve_marks_the_best_and_not_the_least(better: Better, word: str, at: float) -> None:
-    line = Line("q", "1", "a quantity", np.array([3.0, 1.0, 9.0, 5.0]), None, None, better)
-    best = find_best_point(Curve("c", "x", "1", "", 1.0, GRID, True, (line,)), line)
-    assert best.word == word
-    assert best.here == 3.0
-    assert best.at == at or (not word and math.isnan(best.at))
-
-
-def test_which_way_is_better_is_the_objectives_or_declared() -> None:
-    content = _tiny() | {
-        "objective": [{"maximize": "speed"}, {"minimize": "load"}],
-        "curve": [
-            {
-                "name": "along lanes",
-                "axis": "lanes",
-                "integer": [1, 16],
-                "quantities": ["speed", "time", "load", "overlap"],
-            }
-        ],
-    }
-    drawn = dse.from_mapping(content, MODELS)
-    (curve,) = draw_curves(drawn, {"lanes": 2.0})
-    assert [line.better for line in curve.lines] == ["higher", None, "lower", "higher"]
-    best = find_best_point(curve, curve.lines[0])
-    assert (best.word, best.at) == ("greatest", 16.0)
-
-
-def test_infinite_values_are_called_by_what_they_mean() -> None:
-    assert tell(math.inf, "s") == "saturated"
-    assert tell(math.inf, "cycle") == "saturated"
-    assert tell(math.inf, "B") == "never"
-    assert tell(math.inf, "LUT") == "∞"
 
 
 def test_an_infinite_time_is_saturated_in_the_summary(
@@ -292,23 +212,117 @@ def test_an_infinite_time_is_saturated_in_the_summary(
     assert "never" not in text
 
 
-def test_regions_along_whole_numbers_end_at_whole_numbers() -> None:
-    swept = study(
-        space={"lanes": {"integer": [1, 64]}},
-        inputs={"overlap": 0.0},
-        regions={"axis": "lanes", "low": 1, "high": 1000},
-    )
-    (regions,) = swept.explain(swept.run(), 0)[0].regions
-    (span,) = [s for s in regions.spans if s.input == "overlap"]
+class Root(NamedTuple):
+    root: Annotated[Array, Quantity("1", "root")]
 
-    def helps(lanes: float) -> bool:
-        before, after = (
-            np.mean([call(size, overlap, lanes).time for size in (64.0, 1024.0)])
-            for overlap in (0.0, 0.9)
+
+class Twice(NamedTuple):
+    twice: Annotated[Array, Quantity("1", "twice the root")]
+
+
+def rooted(x: Annotated[Floats, Quantity("1", "any number")]) -> Root:
+    with np.errstate(all="ignore"):
+        return Root(np.sqrt(np.asarray(x, dtype=np.float64)))
+
+
+def twice(root: Annotated[Floats, Quantity("1", "a root", low=0, high=2)]) -> Twice:
+    return Twice(np.asarray(root) * 2.0)
+
+
+def chained(**change: object) -> dse.Study:
+    content = {
+        "study": {"name": "chained", "models": ["rooted", "twice"]},
+        "space": {"x": {"values": [-1, 4, 9]}},
+        "objective": [{"minimize": "twice"}, {"minimize": "x"}],
+    }
+    return dse.from_mapping(content | change, {"rooted": rooted, "twice": twice})
+
+
+def test_a_design_without_a_value_says_which_quantity_was_first_to_have_none() -> None:
+    made = chained()
+    result = made.run()
+    first, second, third = explain(made, result, [0, 1, 2])
+    (violation,) = first.violations
+    assert "root, which rooted gives, is not a number" in violation.why
+    assert violation.why in str(violation)
+    assert second.feasible
+    (violation,) = third.violations
+    assert violation.why == "root = 3 is outside the domain [0, 2] of twice"
+    assert any("for design 0: root, which rooted gives, is not a number" in n for n in result.notes)
+
+
+def test_a_run_without_any_value_says_why() -> None:
+    for method in ("exhaustive", "random"):
+        made = chained(
+            space={"x": {"values": [-1, -4]}}, search={"method": method, "evaluations": 2}
         )
-        return bool(before / after >= 1.2)
+        with pytest.raises(InputError, match="root, which rooted gives, is not a number"):
+            made.run()
 
-    every = [lanes for lanes in range(1, 1001) if helps(float(lanes))]
-    assert (span.low, span.high) == (every[0], every[-1])
-    for left, right in zip(regions.regions, regions.regions[1:], strict=False):
-        assert left.high + 1 == right.low
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("standing")
+    shipped = Path(__file__).parents[2] / "studies" / "shared_pipeline.toml"
+    done = called("run", str(shipped), "--out", "run", "--quiet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return str(folder / "run")
+
+
+def test_explain_on_the_command_line(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--design", "1", "--design", "130")
+    assert "design 1 of shared_pipeline\nfeasible " in out
+    assert "design 130 of shared_pipeline\nfeasible " in out
+    assert "context_switch" not in out.split("bottlenecks")[0]
+    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--design", "1", "--all")
+    assert "context_switch" in out
+    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--design", "1", "--json")
+    data = json.loads(out)
+    assert data["dominance"]["on_front"] is True
+    assert data["fields"][0] == ["feasible", "yes"]
+    for change in data["advice"]:
+        assert change["kind"] == "within your space"
+        assert all({"before", "after", "gain"} <= effect.keys() for effect in change["effects"])
+
+
+def test_a_filter_chooses_the_design_to_explain(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = dse.load_result(folder).where("schedule_period > 100").compromise().name
+    text = "schedule_period > 100"
+    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--where", text, "--json")
+    assert json.loads(out)["design"] == wanted
+    code, _, err = command(monkeypatch, capsys, "explain", folder, "--where", "latency < 1 ns")
+    assert code == 2
+    assert "of 252 designs on the front none satisfies 'latency < 1 ns'" in err
+
+
+def test_an_advised_value_on_which_a_model_raises_loses_that_advice_alone(tmp_path: Path) -> None:
+    head, raising = MODEL.split("    return Toy(lanes * clock")
+    raising = "    return Toy(lanes * clock" + raising
+    check = "    if (np.asarray(lanes) > 64).any():\n        raise ValueError('too many lanes')\n"
+    (tmp_path / "study.toml").write_text(STUDY)
+    found = {}
+    for name, text in (("fine", head + raising), ("raises", head + check + raising)):
+        (tmp_path / "toy_model.py").write_text(text)
+        study = dse.load(tmp_path / "study.toml")
+        result = study.run(tmp_path / name)  # its report has the explanations, or it would raise
+        few = int(
+            result.designs.index[(result.designs["lanes"] == 3) & result.designs["on_front"]][0]
+        )
+        many = int(
+            result.designs.index[(result.designs["lanes"] > 9) & result.designs["on_front"]][0]
+        )
+        found[name] = study.explain(result, few, many)
+    for fine, raises, kept in zip(found["fine"], found["raises"], (True, False), strict=True):
+        advice = {(s.input, s.objective): s for s in fine.sensitivities}
+        for told in raises.sensitivities:
+            if told.input != "lanes" or kept:
+                assert told == advice[told.input, told.objective]
+            else:
+                assert told.gain_text == "undefined"
+                assert not told.bottleneck
+        assert len(raises.sensitivities) == len(advice)
+        assert raises.parts == fine.parts

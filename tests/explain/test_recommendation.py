@@ -1,190 +1,233 @@
-"""What an answer promises and advises, held to what designs have: by brute force and by hand."""
+"""The answer of a run, held to what designs have: by brute force and by hand."""
 
 from __future__ import annotations
 
 import base64
-import io
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.explain.explanation import explain, region_lines, verdict_lines
-from dse.explain.recommendation import Answer
-from dse.explain.tradeoffs import Effect, Step
+from dse.evaluate.front import scaled
+from dse.explain.explanation import explain, explanation_cost
+from dse.explain.recommendation import (
+    EXPLAINED,
+    Answer,
+    explain_most_important,
+    make_answer,
+    named_designs,
+)
 from dse.report.payload import payload
-from dse.terminal.best import best_designs
-from tests.explain.examples import study
+from dse.result.folder import read_answer
+from dse.run import report
+from tests.core_examples import command
+from tests.explain.examples import logca, study
+from tests.toy import MODEL, STUDY
 
 ROOT = Path(__file__).parents[2]
-
-
-def logca(**change: Any) -> dse.Study:
-    """Return the study of the README, but for what is changed."""
-    content: dict[str, Any] = {
-        "study": {"name": "aes", "models": ["objectives.logca:offload"]},
-        "inputs": {"computational_index": 90, "clock": "1.16 GHz", "latency": "1.3 us"},
-        "space": {
-            "acceleration": {"integer": [2, 64]},
-            "overhead": {"real": ["0.1 us", "30 us"], "log": True, "steps": 64},
-        },
-        "objective": [
-            {"maximize": "speedup", "at": {"granularity": "1 KiB"}},
-            {"minimize": "acceleration"},
-            {"maximize": "overhead"},
-        ],
-    }
-    return dse.from_mapping(content | change)
+AT = {"at": {"granularity": "1 KiB"}}
 
 
 def slow(**change: Any) -> dse.Study:
-    """Return the same behind a link of a second."""
+    """Return the study of the README behind a link of a second."""
     inputs = {"computational_index": 90, "clock": "1.16 GHz", "latency": "1 s"}
     return logca(**{"inputs": inputs, **change})
 
 
-def text_of(answer: Answer) -> str:
-    return " ".join(answer.short)
-
-
-# ── A target is what is answered ─────────────────────────────────────────────
-
-
-def test_the_design_to_build_is_the_least_that_reaches_the_target() -> None:
-    made = study(host_time=9000.0, target={"reach": "speedup >= 12", "least": "area"})
+def answered(made: dse.Study) -> tuple[Answer, dse.StudyResult]:
     result = made.run()
+    return make_answer(made, result, explain(made, result, named_designs(made, result))), result
+
+
+def numbers_in(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"design (\d+)", text)]
+
+
+# Targets --------------------------------------------------------------------------------------
+
+
+def test_the_least_that_meets_the_target_is_recommended_and_opens_the_page(tmp_path: Path) -> None:
+    made = study(host_time=9000.0, target={"reach": "speedup >= 12", "least": "area"})
+    result = made.run(tmp_path / "run")
     front: Any = result.front.designs
     every: Any = result.designs
     cheapest = int(str(front[front["speedup"] >= 12]["area"].idxmin()))
     assert cheapest != result.compromise().name
     answer = result.answer()
-    best = answer.designs[0]
     row = front.loc[cheapest]
-    lanes = f"{row['lanes']} lane{'s' if row['lanes'] != 1 else ''}"
-    knobs = f"{lanes}, depth {row['depth']}, bus {row['bus']}"
-    assert best.build == f"Build design {cheapest}: {knobs}."
-    assert best.why.startswith("It reaches the target, speedup >= 12, with the least area, ")
-    assert f"{front['area'][cheapest]:,.0f} LUT"[:2] in best.why
-    for each in answer.designs:  # runners-up reach it, and so does what is advised
+    variables = f"lanes {row['lanes']}, depth {row['depth']}, bus {row['bus']}"
+    assert answer.fields["recommended"] == f"design {cheapest}: {variables}"
+    assert answer.fields["why"] == "meets speedup >= 12, best area"
+    for each in answer.designs:  # runners-up meet it, and so does advice
         assert front["speedup"][each.design] >= 12
-        for number in re.findall(r"\(design (\d+)\)", each.change):
-            assert every["speedup"][int(number)] >= 12
+        for number in numbers_in(each.fields.get("change", "")):
+            assert every["speedup"][number] >= 12
     assert result.target is not None
-    assert f"Design {cheapest}: {knobs}." in result.target.words
-
-
-def test_of_several_objectives_that_are_free_the_nearest_to_all_is_built() -> None:
-    made = logca(target={"reach": "speedup >= 10"})
-    result = made.run()
-    answer = result.answer()
-    best = answer.designs[0]
-    assert result.front.designs["speedup"][best.design] >= 10
-    assert "It reaches the target, speedup >= 10; of the " in best.why
-    assert all(result.front.designs["speedup"][e.design] >= 10 for e in answer.designs)
-
-
-def test_the_page_opens_with_the_design_to_build(tmp_path: Path) -> None:
-    made = study(host_time=9000.0, target={"reach": "speedup >= 12", "least": "area"})
-    result = made.run(tmp_path / "run")
-    best = result.answer().designs[0].design
-    assert best != result.compromise().name
-    data = payload(result, [], tmp_path, start=best)
+    assert f"Design {cheapest}: {variables}." in result.target.words
+    data = payload(result, [], tmp_path, start=cheapest)
     numbers = np.frombuffer(base64.b64decode(data["designs"]["numbers"]), "<f8")
-    assert numbers[data["start"]] == best
+    assert numbers[data["start"]] == cheapest
     page = (tmp_path / "run" / "report.html").read_text()
     assert re.search(rf'"start": ?{data["start"]},', page)
 
 
-def test_if_nothing_reaches_the_target_the_nearest_is_named_with_its_knobs() -> None:
+def test_of_several_free_objectives_the_nearest_to_all_is_recommended() -> None:
+    result = logca(target={"reach": "speedup >= 10"}).run()
+    answer = result.answer()
+    assert answer.fields["why"].startswith("meets speedup >= 10, nearest to the best of every")
+    assert all(result.front.designs["speedup"][e.design] >= 10 for e in answer.designs)
+
+
+def test_if_nothing_meets_the_target_the_nearest_is_named() -> None:
     result = logca(target={"reach": "speedup >= 500"}).run()
     answer = result.answer()
     fastest = int(str(result.best("speedup").name))
-    assert answer.verdict == "No design in this space reaches speedup >= 500."
+    assert answer.verdict == "No design in this space meets speedup >= 500."
     (nearest,) = answer.designs
-    assert nearest.build == (f"Nearest is design {fastest}: acceleration 64, overhead 116 cycles.")
-    assert (answer.pays, answer.steps, nearest.change) == (False, (), "")
+    variables = "acceleration 64, overhead 116 cycles"
+    assert nearest.fields["nearest"] == f"design {fastest}: {variables}"
+    assert (answer.beneficial, answer.steps, "change" in nearest.fields) == (False, {}, False)
     assert result.target is not None
-    assert f"Design {fastest}: acceleration 64, overhead 116 cycles." in result.target.words
+    assert f"Design {fastest}: {variables}." in result.target.words
 
 
 def test_the_nearest_to_several_bounds_misses_each_by_little() -> None:
-    made = study(host_time=9000.0, target={"reach": "speedup >= 20 and area <= 200"})
-    result = made.run()
+    result = study(host_time=9000.0, target={"reach": "speedup >= 20 and area <= 200"}).run()
     front: Any = result.front.designs
     miss = pd.concat([1 - front["speedup"] / 20, front["area"] / 200 - 1], axis=1).clip(lower=0)
     (nearest,) = result.answer().designs
     assert nearest.design == miss.max(axis=1).idxmin()
 
 
-# ── What to change first ─────────────────────────────────────────────────────
-
-
-def checked(result: dse.StudyResult, answer: Answer) -> int:
-    """Hold what is advised to its promises; return how much is."""
-    count, benefit = 0, str(result.objectives[0].name)
-    values: Any = result.designs
-    for each in answer.designs:
-        about = {
-            f"{'highest' if o.direction == 'maximize' else 'lowest'} {o.name.replace('_', ' ')}": o
-            for o in result.objectives
-        }
-        own = about.get(each.role, result.objectives[0])
-        for number in map(int, re.findall(r"\(design (\d+)\)", each.change)):
-            if number not in values.index:
-                continue
-            before, after = values.loc[each.design, own.name], values.loc[number, own.name]
-            assert after * own.sign <= before * own.sign
-            if benefit == "speedup":
-                assert values.loc[number, benefit] > 1
-            count += 1
-    return count
-
-
-@pytest.mark.parametrize("host_time", [700.0, 900.0, 1500.0, 9000.0])
-def test_advice_never_gives_away_what_a_design_is_for_nor_ends_in_loss(host_time: float) -> None:
-    result = study(host_time=host_time).run()
-    assert checked(result, result.answer()) > 0
-
-
-@pytest.mark.parametrize("name", ["gpu_memory", "sparc_evolution", "shared_pipeline", "rotate"])
-def test_advice_of_shipped_studies_keeps_what_a_design_is_for(name: str) -> None:
-    result = dse.load(ROOT / "studies" / f"{name}.toml").run()
-    checked(result, result.answer())
-
-
-def test_what_is_advised_first_pays_most_of_all_single_changes() -> None:
-    made = study(host_time=9000.0)
-    result = made.run()
+def test_of_equal_designs_the_nearest_to_the_best_of_all_is_named() -> None:
+    result = logca(target={"reach": "speedup >= 5", "least": "acceleration"}).run()
+    front: Any = result.front.designs
+    meets = front[front["speedup"] >= 5]
+    ties = meets[meets["acceleration"] == meets["acceleration"].min()]
+    assert len(ties) > 1
     answer = result.answer()
-    best = answer.designs[0]
-    labels: Any = pd.DataFrame(
-        made.evaluator.space.labels(made.evaluator.space.from_index(np.arange(96)))
-    )
-    near = labels.index[(labels != labels.loc[best.design]).sum(axis=1) == 1]
-    values: Any = result.designs
-    here = values.loc[best.design]
-    trades = {
-        n: np.log(values["speedup"][n] / here["speedup"]) + np.log(here["area"] / values["area"][n])
-        for n in near
-        if values["speedup"][n] >= here["speedup"]
+    assert result.target is not None
+    assert {answer.designs[0].design} == {each.design for each in result.target.best}
+    assert answer.designs[0].design in ties.index
+    assert f"of {len(ties)} equal designs the nearest" in answer.fields["why"]
+    assert f"of the {len(ties)} designs with that, it is the nearest" in result.target.words[1]
+
+
+def test_the_best_of_equals_is_the_nearest_to_the_best_of_all() -> None:
+    made = {
+        "study": {"name": "ties", "models": ["objectives.logca:speedup"]},
+        "inputs": {"computational_index": 90, "granularity": 4096, "latency": 100},
+        "space": {
+            "acceleration": {"values": [2, 4, 32]},
+            "overhead": {"values": [100, 1000, 9000, 90_000]},
+        },
+        "objective": [
+            {"maximize": "speedup"},
+            {"minimize": "acceleration"},
+            {"maximize": "overhead"},
+        ],
     }
-    paying = {n: trade for n, trade in trades.items() if trade > 0}
-    told = re.search(r"\(design (\d+)\)", best.change)
-    if paying:
-        assert told is not None
-        assert int(told[1]) == max(paying, key=lambda n: paying[n])
-        assert best.change.startswith("To change first: ")
-    else:
-        assert best.change.startswith("No single change gains more than it costs; the best trade")
-        better = {n: t for n, t in trades.items() if values["speedup"][n] >= 1.05 * here["speedup"]}
-        assert told is not None
-        assert int(told[1]) == max(better, key=lambda n: better[n])
+    front = dse.from_mapping(made).run().front
+    unit, _ = scaled(front.points, np.array([o.sign for o in front.objectives]))
+    not_first = 0
+    for i, objective in enumerate(front.objectives):
+        equal = np.flatnonzero(front.points[:, i] == front.points[:, i].min())
+        wanted = min(equal.tolist(), key=lambda row: float((unit[row] ** 2).sum()))
+        assert front.best(objective.name).name == front.designs.index[wanted]
+        not_first += wanted != equal[0]
+    assert not_first > 0
+
+
+# Benefit --------------------------------------------------------------------------------------
+
+
+def test_a_space_in_which_nothing_is_beneficial_says_so_first() -> None:
+    answer, result = answered(study(host_time=150.0))
+    best = float(result.front.designs["speedup"].max())
+    assert best < 1
+    assert answer.verdict == (
+        f"No design in this space is beneficial: best speedup {best:.3g}, break-even 1."
+    )
+    (nearest,) = answer.designs
+    assert result.front.designs["speedup"][nearest.design] == best
+    assert nearest.fields["nearest"].startswith(f"design {nearest.design}: ")
+    assert (answer.beneficial, answer.steps, "change" in nearest.fields) == (False, {}, False)
+    (explained,) = explain(study(host_time=150.0), result, [nearest.design])
+    assert explained.advice == ()
+    assert ("benefit", f"none: speedup {best:.3g}, break-even 1") in explained.fields
+
+
+def test_where_some_designs_are_beneficial_only_these_are_recommended() -> None:
+    counts = set[int]()
+    for host_time in (900.0, 2000.0, 2600.0):
+        made = study(host_time=host_time)
+        answer, result = answered(made)
+        speedups = result.front.designs["speedup"]
+        losing = int((speedups <= 1).sum())
+        counts.add(losing)
+        is_ = "is" if losing == 1 else "are"
+        said = f"{losing} of {len(speedups)} designs on the front {is_} not beneficial."
+        assert answer.verdict == (said if losing else "")
+        assert answer.beneficial
+        for each in answer.designs:
+            assert speedups.loc[each.design] > 1
+        for text in answer.steps.values():
+            assert all(result.designs["speedup"][number] > 1 for number in numbers_in(text))
+        for explained in explain(made, result, list(speedups.index[speedups > 1])):
+            assert all(change.on("speedup").after > 1 for change in explained.advice)
+    assert {1} < counts
+
+
+# The recommended design -----------------------------------------------------------------------
+
+
+def test_the_compromise_is_recommended_with_its_values_limits_and_change() -> None:
+    answer, result = answered(study(host_time=9000.0))
+    best = answer.designs[0]
+    assert best.design == result.compromise().name
+    assert {each.role: each.design for each in answer.designs[1:]} == {
+        "highest speedup": result.best("speedup").name,
+        "lowest area": result.best("area").name,
+    }
+    row: Any = result.designs.loc[best.design]
+    assert answer.verdict == ""
+    assert best.fields["recommended"].endswith(f"depth {row['depth']}, bus {row['bus']}")
+    assert best.fields["gives"].startswith(f"speedup {row['speedup']:.3g}, area ")
+    parts = {"work": 1000 / row["lanes"] * (1 + 1 / row["depth"]), "wait": row["bus_wait"]}
+    largest = max(parts, key=lambda name: parts[name])
+    share = 100 * parts[largest] / sum(parts.values())
+    assert best.fields["limits"] == f"{largest} {share:.2g} % of time"
+
+
+def test_the_first_change_is_the_best_trade_of_all_single_changes() -> None:
+    for host_time in (700.0, 900.0, 1500.0, 9000.0):
+        made = study(host_time=host_time)
+        result = made.run()
+        space = made.evaluator.space
+        labels: Any = pd.DataFrame(space.labels(space.from_index(np.arange(96))))
+        values: Any = result.designs
+        for each in result.answer().designs:
+            own = each.role.split(maxsplit=1)[-1]
+            main = next((o for o in result.objectives if o.name == own), result.objectives[0])
+            here = values.loc[each.design]
+            near = labels.index[(labels != labels.loc[each.design]).sum(axis=1) == 1]
+            paying = {}
+            for n in near:
+                gains = {o.name: o.sign * np.log(here[o.name] / values[o.name][n])
+                         for o in result.objectives}  # fmt: skip
+                trade, most = sum(gains.values()), max(gains.values())
+                if values["speedup"][n] > 1 and gains[main.name] >= 0 < trade and most >= 0.0488:
+                    paying[n] = trade
+            told = numbers_in(each.fields.get("change", ""))
+            assert bool(told) == bool(paying)
+            if paying:
+                assert told == [max(paying, key=lambda n: paying[n])]
 
 
 class Pair(NamedTuple):
@@ -196,164 +239,148 @@ def pair(
     lanes: Annotated[Floats, Quantity("1", "lanes", low=1, integer=True)],
     ports: Annotated[Floats, Quantity("1", "ports that feed them", low=1, integer=True)],
 ) -> Pair:
-    """Return what lanes give of which each needs a port."""
+    """Return the speedup of lanes of which each needs a port."""
     return Pair(np.minimum(lanes, ports) + 1.0, np.asarray(100.0 * lanes + 50.0 * ports))
 
 
-def test_if_no_single_change_gives_more_several_at_once_are_named() -> None:
+def test_a_step_names_all_variables_that_change_together() -> None:
     content = {
         "study": {"name": "pairs", "models": ["pair"]},
         "space": {"lanes": {"integer": [1, 4]}, "ports": {"integer": [1, 4]}},
         "objective": [{"maximize": "speedup"}, {"minimize": "area"}],
     }
     result = dse.from_mapping(content, {"pair": pair}).run()
-    best = result.answer().designs[0]
-    here: Any = result.designs.loc[best.design]
+    answer = result.answer()
+    here: Any = result.designs.loc[answer.designs[0].design]
     assert here["lanes"] == here["ports"] < 4
     more = int(here["lanes"]) + 1
     there = result.designs.query(f"lanes == {more} and ports == {more}").index[0]
-    assert best.change == (
-        f"No single change gives more speedup; several at once do: lanes {more - 1} → {more} and "
-        f"ports {more - 1} → {more} (design {there}): speedup {more} → {more + 1}, "
-        f"at the price of area {150 * (more - 1)} → {150 * more} LUT."
+    assert "change" not in answer.fields
+    gain, price = 100 / more, 100 / (more - 1)
+    assert answer.steps["10 % more speedup"] == (
+        f"lanes {more - 1} → {more}, ports {more - 1} → {more} (design {there}): "
+        f"speedup {more + 1} (+{gain:.3g} %), area {150 * more} LUT (+{price:.3g} %)"
     )
 
 
-# ── Costs, shares and steps ──────────────────────────────────────────────────
+def test_a_study_that_only_minimizes_and_one_design_have_an_answer() -> None:
+    answer, _ = answered(study(objective=[{"minimize": "time"}, {"minimize": "area"}]))
+    assert answer.verdict == ""
+    assert answer.fields["gives"].startswith("time ")
+    assert answer.fields["limits"].endswith(" % of time")
+    answer, result = answered(study(host_time=9000.0, objective=[{"maximize": "speedup"}]))
+    assert len(result.front) == len(answer.designs) == 1
+    assert answer.fields["why"] == "the only design on the front"
 
 
-def test_no_cost_is_said_only_of_what_costs_nothing() -> None:
-    made = slow(objective=[{"minimize": "accelerated_time", "at": {"granularity": "1 KiB"}},
-                           {"minimize": "acceleration"}, {"maximize": "overhead"}])  # fmt: skip
-    result = made.run()
-    small = 0
-    for found in explain(made, result, list(result.front.designs.index[::500])):
-        for item in found.advice:
-            costs = [e for e in item.effects if e.gain < 1]
-            assert ("at no cost" in str(item)) == (not costs)
-            small += ", at less than 0.1 % more accelerated time" in str(item)
-    assert small > 0
+# The search and the folder --------------------------------------------------------------------
 
 
-def test_differences_that_the_digits_do_not_show_are_not_listed() -> None:
-    gain = Effect("area", "LUT", 396_000.0, 352_000.0, 396 / 352)
-    seen = Effect("speedup", "1", 15.0, 10.0, 10 / 15)
-    unseen = Effect("medium_bytes", "B", 246_181.0, 246_201.0, 246_181 / 246_201)
-    told = str(Step(0.1, False, 7, gain, (seen, unseen)))
-    assert told == (
-        "10 % less area: design 7, area 396,000 → 352,000 LUT (-11.1 %), "
-        "for speedup 15 → 10 (-33.3 %)"
-    )
-    alone = str(Step(0.1, False, 7, gain, (unseen,)))
-    assert alone.endswith("(-11.1 %), for less than 0.1 % more medium bytes")
+Number = Annotated[dse.Floats, dse.Quantity("1", "a number", above=0)]
 
 
-def test_a_tenth_more_stays_with_what_pays() -> None:
-    result = study(host_time=900.0).run()
-    values: Any = result.designs
-    answer = result.answer()
-    assert answer.steps
-    for step in answer.steps:
-        for number in re.findall(r"design (\d+)", step):
-            assert values["speedup"][int(number)] > 1
+class Cost(NamedTuple):
+    cost: Number
 
 
-# ── Where nothing pays ───────────────────────────────────────────────────────
+def summed(v0: Number, v1: Number, v2: Number) -> Cost:
+    return Cost(v0 * v1 + v2)
 
 
-def test_if_nothing_pays_nothing_is_advised_and_no_step_is_shown() -> None:
-    made = slow()
-    result = made.run()
-    answer = result.answer()
-    assert answer.verdict == (
-        "Nothing in this space is beneficial: the best speedup is 7.94×10⁻⁵, "
-        "and a speedup is beneficial only above 1."
-    )
-    assert (answer.pays, answer.steps) == (False, ())
-    (found,) = explain(made, result, [answer.designs[0].design])
-    assert found.advice == ()
-    assert "it is not beneficial: it has speedup 7.94×10⁻⁵, and is beneficial only above 1" in (
-        verdict_lines(found)
-    )
+@pytest.mark.parametrize(
+    ("search", "told"),
+    [
+        ("exhaustive", "The search was cut short, and there may be better: 1 of 27,000 designs"),
+        ("bound", "The search was cut short, and there may be better: "),
+        ("evolution", ""),
+    ],
+)
+def test_a_search_that_was_cut_short_says_so_first(search: str, told: str) -> None:
+    content = {
+        "study": {"name": "cut", "models": ["f"]},
+        "space": {f"v{k}": {"integer": [1, 30]} for k in range(3)},
+        "objective": [{"minimize": "cost"}, {"maximize": "v0"}],
+        "search": {"method": search},
+        "run": {"chunk": 600},
+    }
+    made = dse.from_mapping(content, {"f": summed})
+
+    def interrupt(state: object) -> None:
+        raise KeyboardInterrupt
+
+    result = made.run(workers=1, progress=interrupt)
+    assert not result.certificate.complete
+    verdict = make_answer(made, result).verdict
+    assert verdict.startswith(told) and bool(verdict) == bool(told)
+    if search == "bound":
+        assert f"{result.certificate.decided:.3%} of the space is decided." in verdict
 
 
-def test_no_constraint_is_to_be_loosened_for_a_design_that_does_not_pay() -> None:
-    made = slow(constraint=[{"quantity": "break_even", "at_most": "64 B"}])
-    with pytest.raises(dse.DseError) as error:
-        made.run()
-    assert "excludes 4,032" in str(error.value)
-    assert "would admit" not in str(error.value)
-    assert (
-        "to loosen a constraint is not worth it: design 3968, the first to be admitted, "
-        "has speedup 7.94×10⁻⁵, and is beneficial only above 1"
-    ) in str(error.value)
+def test_the_answer_is_in_the_summary_the_page_and_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped, folder = ROOT / "studies" / "sparc_evolution.toml", tmp_path / "run"
+    _, out, _ = command(monkeypatch, capsys, "run", str(shipped), "--out", str(folder))
+    kept = read_answer(folder)
+    assert kept["designs"][0]["design"] == 4
+    printed = re.sub(r"\s", "", out)  # columns break the lines of a long text
+    for label, text in kept["fields"].items():
+        assert re.sub(r"\s", "", label + text) in printed
+    page = (folder / "report.html").read_text()
+    assert 'data-design="4" class="recommended"' in page
+    assert kept["fields"]["recommended"] in page
+    (folder / "report.html").unlink()
+    command(monkeypatch, capsys, "report", str(folder))
+    assert read_answer(folder) == kept
 
 
-def test_no_constraint_stands_in_the_way_of_what_would_not_pay() -> None:
-    made = study(
-        host_time=150.0,
-        target={"reach": "area <= 100"},
-        constraint=[{"relation": "bus_area >= 10"}],
-    )
-    result = made.run()
-    assert result.target is not None
-    assert not any(" gives area " in words for words in result.target.words)
-    assert "The design with less area breaks bus_area >= 10, and would not be beneficial." in (
-        result.target.words
-    )
+@pytest.mark.parametrize("name", ["gpu_memory", "rotate", "shared_pipeline"])
+def test_shipped_studies_answer_in_plain_words(name: str) -> None:
+    answer = dse.load(ROOT / "studies" / f"{name}.toml").run().answer()
+    for each in answer.designs:
+        text = " ".join(each.fields.values())
+        assert "_" not in each.fields["gives"]
+        assert "e+" not in text and "nan" not in text.split()
+    assert {"recommended", "gives", "why", "inputs"} <= answer.fields.keys()
 
 
-# ── Where the time goes ──────────────────────────────────────────────────────
+# The sample of a report -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("objective", ["speedup", "accelerated_time"])
-def test_the_largest_parts_of_the_time_are_named(objective: str) -> None:
-    way = "maximize" if objective == "speedup" else "minimize"
-    made = slow(objective=[{way: objective, "at": {"granularity": "1 KiB"}},
-                           {"minimize": "acceleration"}])  # fmt: skip
-    result = made.run()
-    assert "100 % is latency time (time on the interface)" in result.answer().designs[0].time
-    (explained,) = explain(study(host_time=9000.0), study(host_time=9000.0).run(), [0])
-    (part,) = explained.time_parts
-    assert part.name == "work"
-    assert part.share == pytest.approx(2000 / 2400)
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[dse.Study, dse.StudyResult]:
+    folder = tmp_path_factory.mktemp("toy")
+    (folder / "toy_model.py").write_text(MODEL)
+    (folder / "study.toml").write_text(STUDY[: STUDY.index("[[constraint]]")])
+    made = dse.load(folder / "study.toml")
+    return made, made.run(workers=1)
 
 
-# ── Words ────────────────────────────────────────────────────────────────────
+def test_the_sample_follows_from_the_evaluations_of_the_search(
+    toy: tuple[dse.Study, dse.StudyResult], tmp_path: Path
+) -> None:
+    made, result = toy
+    named = {*named_designs(made, result), int(str(result.compromise().name))}
+    named |= {int(str(result.front.best(o.name).name)) for o in result.objectives}
+    sizes = []
+    for evaluated in (0, 40 * explanation_cost(made, result)):
+        certificate = replace(result.certificate, evaluated=evaluated)
+        explained, _ = explain_most_important(made, replace(result, certificate=certificate))
+        assert named <= {each.design for each in explained}
+        sizes.append(len(explained))
+    assert sizes == [len(named), EXPLAINED]
+    assert explain_most_important(made, result, 0)[0] == []
+    report(made, result, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    told = re.search(r"This report explains (\d+) of ([\d,]+) designs in full", text)
+    assert told is not None
+    assert int(told[1]) < 20
+    assert int(told[2].replace(",", "")) == len(result.designs)
 
 
-def test_regions_are_told_in_words() -> None:
-    made = logca(regions={"axis": "granularity", "low": "16 B", "high": "1 MiB"})
-    result = made.run()
-    (found,) = explain(made, result, [int(str(result.compromise().name))])
-    lines = region_lines(found.regions)
-    assert lines[0] == "what limits speedup along granularity:"
-    assert all(re.match(r"  \S+ \S+ to \S+ \S+: limited by [a-z ]+", line) for line in lines[1:])
-    told = {region.words for region in found.regions[0].regions}
-    assert told == {line.partition(": ")[2] for line in lines[1:]}
-
-
-def test_what_two_cores_share_is_a_condition_and_not_a_choice() -> None:
-    made = dse.load(ROOT / "studies" / "cpu_accelerator.toml")
-    assert "shared_penalty" not in made.evaluator.space.variables
-    bound = [objective.conditions.get("shared_penalty") for objective in made.evaluator.objectives]
-    assert bound[0] == (0.0,) * 6 or bound[0] == 0.0
-    assert bound[1] == (1.0,) * 6 or bound[1] == 1.0
-    assert [o.direction for o in made.evaluator.objectives] == ["maximize", "maximize", "minimize"]
-
-
-def test_a_list_within_a_list_is_told_apart() -> None:
-    answer = dse.load(ROOT / "studies" / "rotate.toml").run().answer()
-    assert "; accelerated: store, load and turn_rings; computation factor " in text_of(answer)
-
-
-def test_no_name_of_the_best_designs_is_cut_at_any_width() -> None:
-    result = dse.load(ROOT / "studies" / "rotate.toml").run()
-    for width in range(60, 100, 2):
-        console = Console(width=width, file=io.StringIO(), record=True)
-        for each in best_designs(result, console):
-            console.print(each)
-        text = console.export_text()
-        assert "…" not in text
-        for name in ("accelerated_time", "medium_bytes", "accelerated", "turn_rings"):
-            assert name in text
+def test_explanations_do_not_depend_on_each_other(toy: tuple[dse.Study, dse.StudyResult]) -> None:
+    made, result = toy
+    numbers = result.front.designs.index[:4].tolist()
+    whole = explain(made, result, numbers)
+    parts = explain(made, result, numbers[:2]) + explain(made, result, numbers[2:])
+    assert [str(each) for each in parts] == [str(each) for each in whole]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -87,11 +86,8 @@ def test_a_study_draws_a_row_as_it_was_fitted(folder: Path) -> None:
     overhead = study.constants["overhead"]
     assert np.median(drawn["overhead"]) == pytest.approx(overhead, rel=0.01)
     answer = study.run().answer()
-    assert answer.holds
-    # of complexity: it was "as fitted, together: front shift"
-    number = r"[\d.,]+( [µn]s(/B)?)?"
-    told = rf"\(fitted but uncertain, between {number} and {number}: front shift"
-    assert re.search(told, answer.rests), answer.rests
+    assert answer.confidence["robust"]
+    assert "front shift" in answer.confidence["check first"]
 
 
 def test_what_the_study_overrides_does_not_vary(folder: Path) -> None:

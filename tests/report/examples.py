@@ -10,12 +10,11 @@ import pandas as pd
 from dse.api import StudyResult
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import is_nondominated
-from dse.explain.advice import Advice
 from dse.explain.breakdown import Part
+from dse.explain.changes import Change, Effect, Setting
+from dse.explain.curves import Region, Regions, Span
 from dse.explain.explanation import Explanation
-from dse.explain.regions import Region, Regions, Span
-from dse.explain.sensitivity import SPACE, Sensitivity
-from dse.explain.tradeoffs import Effect
+from dse.explain.sensitivity import Sensitivity
 from dse.model import Array, Floats
 from dse.model.values import show
 from dse.result.record import Certificate, Column
@@ -194,7 +193,7 @@ def explanation(found: StudyResult, design: int) -> Explanation:
     chosen = {one.name for one in found.objectives}
     limits = tuple(item for item in _sensitivities(now) if item.objective in chosen)
     effect = Effect(found.objectives[0].name, "1", 1.0, 2.0, 2.0)
-    change = Advice(SPACE, "interface", "slow", "quick", design + 1, effect.objective, (effect,))
+    change = Change((Setting("interface", "slow", "quick"),), design + 1, (effect,))
     regions = (regions_of(now),)
     return Explanation(design, values, tuple(parts), limits, regions, advice=(change,))
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dse.explain.curves import Best, Better, Curve, Line, find_best_point
-from dse.explain.explanation import curve_lines
+from dse.explain.explanation import curve_fields
 from dse.report.axes import PALETTE
 from dse.report.curve_plots import curve_plot
 from dse.report.payload import as_json, payload
@@ -178,16 +178,17 @@ def test_the_page_holds_the_curves_of_a_design_and_none_of_others() -> None:
     assert [p["kind"] for p in held["panels"]] == ["regions"]
 
 
-def test_each_quantity_is_told_in_a_line() -> None:
+def test_each_quantity_is_a_field() -> None:
     shown = curve(
         line("latency", BOWL),
         line("printed", [1e-7, 2e-7, 3e-7, np.inf, np.inf]),
         line("never", np.full(5, np.inf), "B"),
     )
-    assert curve_lines((shown,)) == [
-        "a curve:",
-        "  latency is least, 200 ns, at period = 4; here 400 ns",
-        "  printed is least, 100 ns, at period = 1; here saturated",
-        "  never is nowhere finite; here never",
+    plain = explanation(result(2, 100), 3)
+    assert curve_fields(replace(plain, curves=(shown,))) == [
+        ("curve", "a curve"),
+        ("latency", "least 200 ns at period 4; this design 400 ns"),
+        ("printed", "least 100 ns at period 1; this design saturated"),
+        ("never", "nowhere finite; this design never"),
     ]
-    assert curve_lines(()) == []
+    assert curve_fields(plain) == []

@@ -183,8 +183,7 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
     number = one("#design-title").text.split()[1]
     assert int(number.replace(",", "")) in front_of(found).index
     assert one("#limits-title").text == f"What limits design {number}"
-    advised = one("#design .next").text
-    assert "What to change: within your space" in advised
+    advised = one("#verdict").text
     assert f"interface slow → quick (design {int(number.replace(',', '')) + 1})" in advised
     row = found.designs.loc[int(number.replace(",", ""))]
     assert str(row["interface"]) in one("#design-values").text
@@ -278,13 +277,13 @@ def test_an_infeasible_design_is_called_so_and_not_dominated(
     found = result(2, 100)
     number = int(found.designs.index[~found.designs["feasible"]][0])
     violated = (Violation("utilization <= 0.85", "1", 0.9, 0.05),)
-    told = replace(explanation(found, number), feasible=False, violations=violated)
+    told = replace(explanation(found, number), violations=violated)
     write_report(found, [told], tmp_path / "report.html", STUDY_TEXT)
     open_report(chrome, tmp_path / "report.html")
     row = chrome.execute_script("return designs.indexOf(arguments[0])", number)
     chrome.execute_script("select(arguments[0])", row)
     assert [b.text for b in chrome.find_elements(By.CSS_SELECTOR, ".badge")] == ["infeasible"]
-    assert "utilization <= 0.85 is violated by 0.05" in one("#violations").text
+    assert "utilization <= 0.85 is violated by 0.05" in one("#verdict").text
     script = "return document.getElementById('plane').data.map((d) => [d.name, d.customdata])"
     drawn = dict(chrome.execute_script(script))
     assert row not in drawn["dominated"]

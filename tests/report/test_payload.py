@@ -16,9 +16,7 @@ import numpy as np
 import pytest
 
 from dse.api import StudyResult
-from dse.explain.advice import Advice
-from dse.explain.sensitivity import SPACE
-from dse.explain.tradeoffs import Effect
+from dse.explain.changes import Change, Effect, Setting
 from dse.report import write_report
 from dse.report.page import flat, key_figures, stopped
 from dse.report.payload import as_json, payload
@@ -129,15 +127,13 @@ def test_the_compromise_is_on_the_front_and_no_objective_is_at_its_worst() -> No
     assert payload(result(1), [], Path("run"))["compromise"] is None
 
 
-def test_the_page_tells_each_change_with_its_kind_and_the_design_it_leads_to() -> None:
+def test_the_page_has_the_fields_of_an_explanation() -> None:
     found = result(4)
     number = int(found.designs.index[found.designs["on_front"]][0])
-    effect = Effect(found.objectives[0].name, "1", 2.0, 3.0, 1.5)
-    item = Advice(SPACE, "lanes", "1", "2", 17, effect.objective, (effect,))
-    told = replace(explanation(found, number), advice=(item,))
-    (shown,) = payload(found, [told], Path("run"))["explanations"][str(number)]["advice"]
-    assert shown == {"kind": "within your space", "design": 17, "words": str(item)}
-    assert "lanes 1 → 2 (design 17)" in shown["words"]
+    change = Change((Setting("lanes", "1", "2"),), 17, (Effect("speedup", "1", 2.0, 3.0, 1.5),))
+    told = replace(explanation(found, number), advice=(change,))
+    shown = payload(found, [told], Path("run"))["explanations"][str(number)]
+    assert ("change", "lanes 1 → 2 (design 17): speedup 3 (+50 %)") in shown["fields"]
 
 
 def test_names_from_users_stay_text(tmp_path: Path) -> None:

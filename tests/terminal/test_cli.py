@@ -84,6 +84,7 @@ def test_no_name_in_the_summary_is_broken(runs: Path) -> None:
         text = _dse("run", study, "--out", "sparc_evolution", cwd=runs, columns=columns).stdout
         for name in ("break_even", "peak_speedup"):
             assert re.search(rf"\b{name}\b", text)
+    text = text[text.index("Complete") :].partition("a tenth")[0]
     rows = [line for line in text.splitlines() if re.match(r"^(best|compromise| {8})", line)]
     points = [
         [found.start() for found in re.finditer(r"(?<=\d)\.(?=\d)", row)]
@@ -106,7 +107,7 @@ def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
     text = _dse("explain", "sparc_evolution", "--design", "1", cwd=runs, columns=100).stdout
     assert "design 1 of sparc_evolution" in text
     assert re.search(r"overhead \(o\) +29,000 cycle +2,900 cycle +speedup +\d", text)
-    assert "16 B to 1,362 B: limited by overhead and computational index" in text
+    assert re.search(r"16 B to 1,362 B +overhead, computational index", text)
     data = json.loads(
         _dse("explain", "sparc_evolution", "--design", "1", "--json", cwd=runs).stdout
     )

@@ -17,13 +17,13 @@ def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
     made = study({"maximize": "speedup", "at": {"granularity": 4096}})
     result = made.run(tmp_path / "run")
     answer = result.answer()
-    assert answer.holds.startswith("The recommended design is valid and on the front in ")
-    assert " of 64 samples" in answer.holds or "all 64 samples" in answer.holds
+    assert answer.confidence["robust"].startswith("on the front in ")
+    assert answer.confidence["robust"].endswith(" of 64 samples")
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "If the inputs are not what you think" in page
+    assert "Robustness under uncertain inputs" in page
     kept = read_answer(tmp_path / "run")
     chosen = str(answer.designs[0].design)
-    explained = explain(made, result, [int(chosen)])[0].holding
+    explained = explain(made, result, [int(chosen)])[0].robustness
     assert explained is not None
     assert kept["uncertainty"]["designs"][chosen]["chance"] == explained.chance
 
@@ -132,4 +132,4 @@ def test_a_report_without_time_for_models_says_nothing_of_draws(tmp_path: Path) 
 
     made = study({"maximize": "speedup", "at": {"granularity": 4096}})
     told = report(made, made.run(), tmp_path / "report.html", explains=False)
-    assert told["holds"] == "" and "uncertainty" not in told
+    assert "robust" not in told["fields"] and "uncertainty" not in told

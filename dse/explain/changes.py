@@ -1,0 +1,299 @@
+"""Changes of a design: variables in words, effects on the objectives, and neighbouring designs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dse.evaluate.criteria import Objective
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import ignore_errors
+from dse.evaluate.space import Choice, Integer, Points, Space, Values, Variable
+from dse.evaluate.table_space import TableSpace
+from dse.explain.sensitivity import SPACE, Kind, gain_factor
+from dse.model.amounts import amount
+from dse.model.quantity import Array, Quantity
+from dse.model.values import change, number, percent, worded
+from dse.result.record import Result
+
+_MAX_VALUES = 64  # values along a variable that has more, in addition to the next ones
+_BATCH = 65_536
+_MAX_FACTOR = 1e3  # a larger factor, or an infinite one, weighs as this
+_FACTOR = 2.0  # a larger ratio is shown as a factor, a smaller one in percent
+
+
+# Variables in words ---------------------------------------------------------------------------
+
+
+def describe_value(variable: Variable, value: Any, quantity: Quantity | None) -> str:
+    """Return one value of a variable in words.
+
+    >>> describe_value(Integer(0, 1), 1.0, None), describe_value(Integer(0, 9), 9.0, None)
+    ('yes', '9')
+    """
+    if isinstance(variable, Choice):
+        return str(value)
+    unit = quantity.unit if quantity is not None else "1"
+    if unit == "1" and _is_flag(variable, quantity):
+        return "yes" if float(value) else "no"
+    return amount(float(value), unit)
+
+
+def _is_flag(variable: Variable, quantity: Quantity | None) -> bool:
+    if quantity is not None and quantity.integer and (quantity.low, quantity.high) == (0, 1):
+        return True
+    if isinstance(variable, Integer):
+        return (variable.low, variable.high, variable.step) == (0, 1, 1)
+    return isinstance(variable, Values) and set(variable.values) == {0.0, 1.0}
+
+
+def describe_design(
+    evaluator: Evaluator, values: Mapping[str, Any], names: Iterable[str] | None = None
+) -> str:
+    """Return the variables of a design in words; only some if `names` are given."""
+    variables, quantities = evaluator.space.variables, evaluator.wiring.quantities
+    names = [n for n in variables if n in values] if names is None else names
+    return ", ".join(
+        f"{worded(n)} {describe_value(variables[n], values[n], quantities.get(n))}" for n in names
+    )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One variable set to another value, in words."""
+
+    variable: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{worded(self.variable)} {change(self.before, self.after)}"
+
+
+def list_settings(
+    evaluator: Evaluator, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[Setting, ...]:
+    """Return the variables that differ between two designs."""
+    quantities = evaluator.wiring.quantities
+    return tuple(
+        Setting(name, *(describe_value(variable, v, quantities.get(name)) for v in pair))
+        for name, variable in evaluator.space.variables.items()
+        if name in before and (pair := (before[name], after[name]))[0] != pair[1]
+    )
+
+
+# Effects on the objectives --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The effect of a change on one objective.
+
+    Parameters
+    ----------
+    objective, unit : str
+        Its name and unit.
+    before, after : float
+        Its value [unit].
+    gain : float
+        The factor by which it gets better; less than 1 if it gets worse.
+    """
+
+    objective: str
+    unit: str
+    before: float
+    after: float
+    gain: float
+
+    def __str__(self) -> str:
+        shown = f"{worded(self.objective)} {amount(self.after, self.unit)}"
+        return shown if np.isnan(self.before) else f"{shown} ({self._change()})"
+
+    def _change(self) -> str:
+        if not (np.isfinite(self.before) and np.isfinite(self.after) and self.before):
+            return f"from {amount(self.before, self.unit)}"
+        fraction = (self.after - self.before) / abs(self.before)
+        if self.before > 0 and fraction >= _FACTOR - 1:
+            return f"×{number(1 + fraction, 3)}"
+        return f"{'+' if fraction > 0 else '−'}{percent(abs(fraction))}"
+
+
+def compare_objectives(
+    objectives: Sequence[Objective], before: Array, after: Array
+) -> tuple[Effect, ...]:
+    """Return the effect of a change on every objective, signs as they are."""
+    return tuple(
+        Effect(o.name, o.unit, float(b), float(a), float(gain_factor(o, b, a)))
+        for o, b, a in zip(objectives, before, after, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another design in the place of a design.
+
+    Parameters
+    ----------
+    settings : tuple of Setting
+        The variables that differ; empty if they are not listed.
+    design : int or None
+        The number of the other design; None if it has none.
+    effects : tuple of Effect
+        The effect on every objective, in the study's order.
+    kind : {"within your space", "another part"}
+        Whether the other design is in the space.
+    beneficial : bool
+        Whether the other design is beneficial; see `dse.explain.targets`.
+    """
+
+    settings: tuple[Setting, ...]
+    design: int | None
+    effects: tuple[Effect, ...]
+    kind: Kind = SPACE
+    beneficial: bool = True
+
+    @property
+    def gain(self) -> float:
+        """The largest factor by which an objective gets better."""
+        return max(effect.gain for effect in self.effects)
+
+    @property
+    def trade(self) -> float:
+        """The product of all factors, as a logarithm: above 0 if it gains more than it costs."""
+        return float(trades(np.array([[effect.gain for effect in self.effects]]))[0])
+
+    def on(self, objective: str) -> Effect:
+        """Return the effect on an objective."""
+        return next(e for e in self.effects if e.objective == objective)
+
+    def __str__(self) -> str:
+        design = "" if self.design is None else f"design {self.design}"
+        head = ", ".join(map(str, self.settings))
+        head = f"{head} ({design})" if head and design else head or design
+        effects = [str(e) for e in self.effects if e.before != e.after]
+        text = f"{head}: {', '.join(effects) or 'all objectives unchanged'}"
+        return text if self.beneficial else f"{text}; not beneficial"
+
+
+def trades(gains: Array) -> Array:
+    """Return for each row of factors their product, as a logarithm."""
+    bounded = np.nan_to_num(gains, nan=1.0, posinf=_MAX_FACTOR)
+    bounded = np.clip(bounded, 1 / _MAX_FACTOR, _MAX_FACTOR)
+    return np.asarray(np.log(bounded).sum(axis=1))
+
+
+# Neighbours -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Designs near other designs.
+
+    Parameters
+    ----------
+    points : Points
+        The designs, by variable.
+    of : ndarray of int, shape (neighbours,)
+        The position of the design that each is a neighbour of.
+    moved : ndarray of int, shape (neighbours,)
+        The position of the variable that differs.
+    """
+
+    points: Points
+    of: NDArray[np.int64]
+    moved: NDArray[np.int64]
+
+
+def find_neighbours(space: Space, points: Points) -> Neighbours:
+    """Return every design of the space that differs from one of these in one variable.
+
+    Of a variable with very many values, or a continuum, an even sample over its whole range and, on
+    a grid, the next values on both sides. Of a table, its rows.
+    """
+    if isinstance(space, TableSpace):
+        return _rows(space, points)
+    count = len(next(iter(points.values())))
+    pieces: list[Neighbours] = []
+    for k, (name, variable) in enumerate(space.variables.items()):
+        values = _along(variable, points[name])
+        rows, columns = np.nonzero(values != points[name][:, None])
+        moved = {n: v[rows] for n, v in points.items()} | {name: values[rows, columns]}
+        pieces.append(Neighbours(moved, np.arange(count)[rows], np.full(len(rows), k)))
+    return Neighbours(
+        {n: np.concatenate([piece.points[n] for piece in pieces]) for n in space.variables},
+        np.concatenate([piece.of for piece in pieces]),
+        np.concatenate([piece.moved for piece in pieces]),
+    )
+
+
+def _along(variable: Variable, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values of a variable to look at, for each design (designs, values)."""
+    count = variable.count
+    if count is None:
+        even = variable.from_unit(np.linspace(0.0, 1.0, _MAX_VALUES))
+        return np.broadcast_to(even, (len(own), _MAX_VALUES))
+    if count <= _MAX_VALUES:
+        return np.broadcast_to(variable.levels(), (len(own), count))
+    even = variable.at(np.unique(np.linspace(0, count - 1, _MAX_VALUES).astype(np.int64)))
+    place = variable.position(own)
+    near = [variable.at(np.clip(place + step, 0, count - 1)) for step in (-1, 1)]
+    return np.column_stack([np.broadcast_to(even, (len(own), len(even))), *near])
+
+
+def _rows(space: TableSpace, points: Points) -> Neighbours:
+    """Return the rows of a table that differ from these in one variable."""
+    every = space.from_index(np.arange(space.size))
+    none = np.zeros(0, dtype=np.int64)
+    rows, of, moved = [none], [none], [none]
+    for row in range(len(space.to_index(points)) if space.variables else 0):
+        differs = np.column_stack([every[n] != points[n][row] for n in space.variables])
+        near = np.flatnonzero(differs.sum(axis=1) == 1)
+        rows.append(near)
+        of.append(np.full(len(near), row))
+        moved.append(differs[near].argmax(axis=1))
+    return Neighbours(
+        space.from_index(np.concatenate(rows)), np.concatenate(of), np.concatenate(moved)
+    )
+
+
+def find_numbers(space: Space, result: Result, points: Points) -> NDArray[np.int64]:
+    """Return the numbers of designs in a result; -1 for designs without one."""
+    if result.certificate.numbered and space.size is not None:
+        return space.to_index(points)
+    names = list(space.variables)
+    kept = result.designs[names]
+    kept = kept[~kept.duplicated().to_numpy()]
+    asked = pd.MultiIndex.from_frame(pd.DataFrame(space.labels(points))[names])
+    rows = pd.MultiIndex.from_frame(kept).get_indexer(asked)
+    return np.asarray(np.where(rows >= 0, kept.index.to_numpy()[rows], -1), dtype=np.int64)
+
+
+def look_up_designs(
+    evaluator: Evaluator, result: Result, points: Points
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return objectives and feasibility of designs: from the result, or evaluated.
+
+    A design for which a model raises has NaN, and is infeasible.
+    """
+    count = len(next(iter(points.values())))
+    objectives = np.full((count, len(evaluator.objectives)), np.nan)
+    feasible = np.zeros(count, dtype=bool)
+    todo = np.ones(count, dtype=bool)
+    if result.certificate.numbered and evaluator.space.size is not None:
+        numbers = pd.Index(evaluator.space.to_index(points))
+        rows = result.designs.index.get_indexer(numbers)
+        todo = rows < 0
+        kept = result.designs.iloc[rows[~todo]]
+        objectives[~todo] = kept[[o.name for o in evaluator.objectives]].to_numpy(np.float64)
+        feasible[~todo] = kept["feasible"].to_numpy(bool)
+    for rows in np.split(np.flatnonzero(todo), range(_BATCH, int(todo.sum()), _BATCH)):
+        if len(rows):
+            columns = evaluator.space.columns({n: v[rows] for n, v in points.items()})
+            values = ignore_errors(evaluator).evaluate_columns(columns, len(rows))
+            objectives[rows], feasible[rows] = values.objectives, values.feasible
+    return objectives, feasible

@@ -407,8 +407,16 @@ def _without(objective: Objective, axis: str) -> Objective:
     several = [n for n, v in kept.items() if isinstance(v, tuple)]
     if not several:
         return replace(objective, conditions=kept, condition="", reduction=None)
+    every = list(zip(*(kept[n] for n in several), strict=True))
+    rows = dict.fromkeys(every, 0.0)
+    reduction = objective.reduction
+    if reduction is not None and reduction.weights:
+        for row, weight in zip(every, reduction.weights, strict=True):
+            rows[row] += weight
+        reduction = replace(reduction, weights=tuple(rows.values()))
+    kept |= dict(zip(several, zip(*rows, strict=True), strict=True))
     words = f"{objective.reduction} over {', '.join(several)}"
-    return replace(objective, conditions=kept, condition=words)
+    return replace(objective, conditions=kept, condition=words, reduction=reduction)
 
 
 class _Crossings(NamedTuple):

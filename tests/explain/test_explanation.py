@@ -296,7 +296,7 @@ def test_a_filter_chooses_the_design_to_explain(
     assert json.loads(out)["design"] == wanted
     code, _, err = command(monkeypatch, capsys, "explain", folder, "--where", "latency < 1 ns")
     assert code == 2
-    assert "of 252 designs on the front none satisfies 'latency < 1 ns'" in err
+    assert "no design of the 252 on the front satisfies 'latency < 1 ns'" in err
 
 
 def test_an_advised_value_on_which_a_model_raises_loses_that_advice_alone(tmp_path: Path) -> None:

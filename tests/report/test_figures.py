@@ -13,10 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import dse
-from dse.api import StudyResult
 from dse.evaluate.criteria import Objective
-from dse.evaluate.front import find_compromise
 from dse.model.section import Heatmap
 from dse.model.values import prefixed
 from dse.problems import InputError
@@ -28,9 +25,7 @@ from dse.report.panels import of_run
 from dse.report.payload import payload
 from dse.report.section_plot import section_plot
 from dse.result.record import Column, Result
-from dse.run import run
 from tests.report.examples import regions_of, result
-from tests.toy import MODEL, STUDY
 
 
 def drawn(values: Any) -> np.ndarray[Any, Any]:
@@ -288,23 +283,3 @@ def test_a_large_front_is_thinned_and_keeps_what_matters(monkeypatch: pytest.Mon
     assert drawn_few.compromise is not None
     assert drawn_few.designs.index[drawn_few.compromise] == found.compromise().name
     assert f"front (100 of {len(found.front):,})" in {t.name for t in plot.front_figure(found).data}
-
-
-def test_the_compromise_of_a_result_is_looked_for_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-
-    def counted(points: Any, signs: Any) -> int:
-        asked.append(len(points))
-        return find_compromise(points, signs)
-
-    monkeypatch.setattr("dse.evaluate.front.find_compromise", counted)
-    (tmp_path / "toy_model.py").write_text(MODEL)
-    (tmp_path / "study.toml").write_text(STUDY)
-    found = run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
-    assert asked == [len(found.front)]
-    assert found.front is found.front
-    scripted = StudyResult.of(found)
-    assert scripted.front.designs.equals(found.front.designs)
-    assert scripted.compromise().name == found.compromise().name

@@ -1,9 +1,16 @@
-"""The tree of calling contexts, and how much of a function works for another."""
+"""The computation of a program's functions, the data between them, and the functions that can move.
+
+M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
+2010, section IV: invocations, arithmetic and logical instructions, and the bytes that one function
+wrote and another read. Section II accelerates a function with everything that it calls. So what no
+accelerator can do, such as input and output, keeps all that call it on the host.
+:func:`objectives.communication.load_dataflow` reads a dataflow from files.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -13,7 +20,14 @@ from numpy.typing import NDArray
 from dse.model import Array
 from dse.problems import InputError, Problem, nearest
 
-# --------------------------------------------------------------------------------- calling contexts
+MAX_CANDIDATES = 20
+_INCLUDE = "if it may move all the same, name it under include"
+_MORE = f"{MAX_CANDIDATES} others that may move compute more"
+_MAIN, _CALLS = "'main' cannot move: all of the program is below it", "name what it calls"
+_OWN_WORK = 0.01
+"""A function with less of its work outside of one callee hands its work to that callee."""
+
+# -------------------------------------------------------------------------------- calling contexts
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +40,14 @@ class CallTree:
         Position of the caller's node, which comes first; -1 for a root.
     function : ndarray of int, shape (nodes,)
         Position of the function in `Dataflow.names`; once at most on the way from a root.
-    invocations : ndarray, shape (nodes,)
-        With recursive ones.
-    calls : ndarray, shape (nodes,)
-        Without recursive ones: how often the context was entered.
+    invocations, calls : ndarray, shape (nodes,)
+        With recursive ones, and without: how often the context was entered.
     computation : ndarray, shape (nodes,)
         The node's own [instruction].
     recursions : tuple of (int, int, float)
         Calls from a node that are counted at it or at a node above: both positions, how many.
     outermost : ndarray, shape (nodes,), optional
-        Of the calls, those while no other one of the function lived; all if it is not told.
+        Of the calls, those while no other one of the function lived; all if it is not known.
     """
 
     parent: NDArray[np.int64]
@@ -54,28 +66,35 @@ class CallTree:
     @functools.cached_property
     def own_share(self) -> Array:
         """Each node's part in its function, by own computation, shape (nodes,)."""
-        return self.shares(self.computation)
+        return self._shares(self.computation)
 
     @functools.cached_property
     def inclusive_share(self) -> Array:
         """Each node's part in its function, by computation with everything called."""
-        return self.shares(self.inclusive)
+        return self._shares(self.inclusive)
 
     @functools.cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The nodes right below each node."""
-        found: list[list[int]] = [[] for _ in self.parent]
+        children: list[list[int]] = [[] for _ in self.parent]
         for node, parent in enumerate(self.parent.tolist()):
             if parent >= 0:
-                found[parent].append(node)
-        return tuple(map(tuple, found))
+                children[parent].append(node)
+        return tuple(map(tuple, children))
 
     def below(self, node: int) -> list[int]:
         """Return a node and all below it."""
-        found = [node]
-        for each in found:
-            found += self.children[each]
-        return found
+        nodes = [node]
+        for each in nodes:
+            nodes += self.children[each]
+        return nodes
+
+    def way(self, node: int) -> list[int]:
+        """Return a node and those above it, up to its root."""
+        nodes = [node]
+        while self.parent[nodes[-1]] >= 0:
+            nodes.append(int(self.parent[nodes[-1]]))
+        return nodes
 
     def totals(self, values: Array) -> Array:
         """Return each node's value summed with the values of the nodes below it."""
@@ -85,7 +104,7 @@ class CallTree:
                 total[self.parent[node]] += total[node]
         return total
 
-    def shares(self, values: Array) -> Array:
+    def _shares(self, values: Array) -> Array:
         """Return each node's part in its function by values, by invocations if these are 0."""
         size = int(self.function.max(initial=-1)) + 1
         share = np.zeros(len(self.function))
@@ -94,13 +113,6 @@ class CallTree:
             open_ = (np.bincount(self.function, weights=share, minlength=size) == 0)[self.function]
             np.divide(weight, sums, out=share, where=open_ & (sums > 0))
         return share
-
-    def way(self, node: int) -> list[int]:
-        """Return a node and those above it, up to its root."""
-        found = [node]
-        while self.parent[found[-1]] >= 0:
-            found.append(int(self.parent[found[-1]]))
-        return found
 
 
 def shares_inside(tree: CallTree, size: int) -> Array:
@@ -112,55 +124,22 @@ def shares_inside(tree: CallTree, size: int) -> Array:
     return np.minimum(inside, 1.0)
 
 
-def inclusive_transfers(transfers: Array, inside: Array) -> tuple[Array, Array]:
-    """Estimate the transfers into and out of functions with everything they call.
-
-    For sources that do not measure them. Of the bytes from i to j as much as possible stays inside
-    if both work in part for f: ``max(0, inside[j, f] − inside[i, f])`` of them come in. Data
-    that several invocations below f read counts for each.
-
-    Parameters
-    ----------
-    transfers, inside : ndarray, shape (n, n)
-        See :class:`Dataflow`.
-
-    Returns
-    -------
-    into, out : ndarray, shape (n, n)
-        `transfers_into` and `transfers_out`.
-    """
-    size = len(transfers)
-    into, out = np.zeros((size, size)), np.zeros((size, size))
-    for f in range(size):
-        more = inside[None, :, f] - inside[:, None, f]
-        into[:, f] = (transfers * np.maximum(more, 0.0)).sum(axis=1)
-        out[f, :] = (transfers * np.maximum(-more, 0.0)).sum(axis=0)
-    return into, out
-
-
 def callbacks(tree: CallTree, contexts: Sequence[int]) -> dict[int, float]:
     """Return the calls from inside of contexts to functions that live above, by function.
 
-    Parameters
-    ----------
-    tree : CallTree
-        The tree.
-    contexts : sequence of int
-        Positions, none below another.
+    No context is below another.
     """
     top = np.full(len(tree.parent), -1)
     for context in contexts:
         top[tree.below(context)] = context
-    found: dict[int, float] = {}
+    counts: dict[int, float] = {}
     for source, to, count in tree.recursions:
         if 0 <= to < top[source]:
-            found[int(tree.function[to])] = found.get(int(tree.function[to]), 0.0) + count
-    return found
+            counts[int(tree.function[to])] = counts.get(int(tree.function[to]), 0.0) + count
+    return counts
 
 
-# -------------------------------------------------------------------------- functions that may move
-
-_OWN = 0.01  # fraction of the work of a function with its callees: less is not its own work
+# -------------------------------------------------------------------------- functions that can move
 
 
 class Kinds(NamedTuple):
@@ -179,53 +158,32 @@ class Kinds(NamedTuple):
 
 
 def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
-    """Return why functions stay on the host, by name; functions that may move are left out.
-
-    Parameters
-    ----------
-    tree : CallTree
-        The calling contexts.
-    names : sequence of str
-        The functions, as the tree numbers them.
-    kinds : Kinds
-        What is known of them.
-    """
-    found = bound(tree, names, kinds)
-    found |= dict.fromkeys(kinds.system, "not the program's own: a header of the system defines it")
-    found |= dict.fromkeys(kinds.library, "a library function: its computation is not known")
-    found |= dict.fromkeys(kinds.excluded, "the study excludes it") | {
-        "main": "the program's frame"
-    }
-    return {n: why for n, why in found.items() if n not in kinds.included}
+    """Return why functions stay on the host, by name; functions that may move are left out."""
+    reasons = bound(tree, names, kinds)
+    reasons |= dict.fromkeys(
+        kinds.system, "not the program's own: a header of the system defines it"
+    )
+    reasons |= dict.fromkeys(kinds.library, "a library function: its computation is not known")
+    reasons |= dict.fromkeys(kinds.excluded, "the study excludes it")
+    reasons["main"] = "the program's frame"
+    return {name: why for name, why in reasons.items() if name not in kinds.included}
 
 
 def bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
     """Return why functions cannot be part of an accelerator, not even called by its function."""
     callers = set(tree.parent.tolist())
-    roots = {
-        names[f]
-        for v, f in enumerate(tree.function.tolist())
-        if tree.parent[v] < 0 and v in callers
+    roots = [v for v in np.flatnonzero(tree.parent < 0).tolist() if v in callers]
+    reasons = {
+        names[tree.function[v]]: "a root of the call tree: no function calls it" for v in roots
     }
-    found = dict.fromkeys(roots, "a root of the call tree: no function calls it")
-    found |= dict.fromkeys(kinds.excluded, "the study excludes it")
-    found |= {
-        name: f"calls {way[-1]}, which no accelerator is for"
-        for name, way in _ways(tree, names, kinds.excluded, kinds.included).items()
-    }
-    found |= {
-        name: f"does I/O: {_told(way)}"
-        for name, way in _ways(tree, names, kinds.io, kinds.included).items()
-        if name not in kinds.library
-    }
-    return {n: why for n, why in found.items() if n not in kinds.included}
-
-
-def excluding(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
-    """Return the functions that the study excludes or that call such, and the excluded one."""
-    named = kinds.excluded - {"main"}
-    found = {name: way[-1] for name, way in _ways(tree, names, named, kinds.included).items()}
-    return found | {name: name for name in named}
+    reasons |= dict.fromkeys(kinds.excluded, "the study excludes it")
+    for name, way in _ways(tree, names, kinds.excluded, kinds.included).items():
+        reasons[name] = f"calls {way[-1]}, which no accelerator is for"
+    for name, way in _ways(tree, names, kinds.io, kinds.included).items():
+        if name not in kinds.library:
+            shown = way if len(way) < 4 else (way[0], "…", *way[-2:])
+            reasons[name] = f"does I/O: {' > '.join(shown)}"
+    return {name: why for name, why in reasons.items() if name not in kinds.included}
 
 
 def wrappers(
@@ -244,7 +202,7 @@ def wrappers(
     movable : iterable of str
         The functions that may move.
     """
-    can, found = set(movable), dict[str, str]()
+    can, handed = set(movable), dict[str, str]()
     work = tree.totals(own)
     contexts: dict[int, list[int]] = {}
     for node, function in enumerate(tree.function.tolist()):
@@ -258,21 +216,12 @@ def wrappers(
         most = max(called, key=lambda name: work[called[name]].sum())
         once = tree.calls[called[most]].sum() <= tree.calls[nodes].sum()
         part = work[called[most]].sum() / max(work[nodes].sum(), 1.0)
-        if most in can and once and part >= 1.0 - _OWN:
-            found[names[function]] = most
-    for name in found:
-        while found[name] in found and found[name] != name:
-            found[name] = found[found[name]]
-    return found
-
-
-def _told(way: Sequence[str]) -> str:
-    """Return a way in words; of a long one its first and last steps.
-
-    >>> _told(["close", "flush", "put", "write"])
-    'close > … > put > write'
-    """
-    return " > ".join(way if len(way) < 4 else (way[0], "…", *way[-2:]))
+        if most in can and once and part >= 1.0 - _OWN_WORK:
+            handed[names[function]] = most
+    for name in handed:
+        while handed[name] in handed and handed[name] != name:
+            handed[name] = handed[handed[name]]
+    return handed
 
 
 def _ways(
@@ -282,7 +231,7 @@ def _ways(
 
     No way goes on above a function that may move all the same.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    ways: dict[str, tuple[str, ...]] = {}
     for node, function in enumerate(tree.function.tolist()):
         if names[function] not in to - included:
             continue
@@ -291,18 +240,13 @@ def _ways(
             name = names[tree.function[above]]
             if name in included:
                 break
-            if name not in to and len(way) < len(found.get(name, (*way, ""))):
-                found[name] = way
+            if name not in to and len(way) < len(ways.get(name, (*way, ""))):
+                ways[name] = way
             way = (name, *way)
-    return found
+    return ways
 
 
 # ------------------------------------------------------------------------ the dataflow of a program
-
-MAX_CANDIDATES = 20
-_INCLUDE = "if it may move all the same, name it under include"
-_MORE = f"{MAX_CANDIDATES} others that may move compute more"
-_MAIN, _CALLS = "'main' cannot move: all of the program is below it", "name what it calls"
 
 
 class Chain(NamedTuple):
@@ -328,6 +272,8 @@ class Chain(NamedTuple):
 class Dataflow:
     """The dataflow between a program's functions, as dynamic counts of one run.
 
+    "Inclusive" means a function with everything it calls.
+
     Parameters
     ----------
     program : str
@@ -347,19 +293,13 @@ class Dataflow:
     transfers : ndarray, shape (n, n)
         Bytes that one (row) wrote and another (column) read; on the diagonal between different
         invocations [B].
-    transfers_into : ndarray, shape (n, n)
-        Bytes that came into a function with everything it calls (column), by writer (row) [B].
-    transfers_out : ndarray, shape (n, n)
-        Bytes that left a function with everything it calls (row), by reader (column), once for each
-        reading invocation [B].
-    fetched : ndarray, shape (n, n)
-        Bytes that came into a function with everything it calls (column), by writer (row), each
-        once until it is written again [B].
-    returned : ndarray, shape (n, n)
-        Bytes that left a function with everything it calls (row), by reader (column), each once for
-        a reading function until it is written again [B].
+    transfers_into, transfers_out : ndarray, shape (n, n)
+        Bytes that came into an inclusive function (column), by writer (row), and that left one
+        (row), by reader (column), once for each reading invocation [B].
+    fetched, returned : ndarray, shape (n, n)
+        The same, each byte once (for a reading function) until it is written again [B].
     working_set, call_working_set : ndarray, shape (n,)
-        Bytes that a function with everything it calls touches in the run, and in its largest call.
+        Bytes that an inclusive function touches in the run, and in its largest call.
     chains : tuple of Chain
         Values that are computed one after the other.
     tree : CallTree
@@ -392,12 +332,16 @@ class Dataflow:
     @functools.cached_property
     def calls(self) -> Array:
         """Invocations that are not recursions, shape (n,): the calls of an accelerator."""
-        return _by_function(self.tree, self.tree.calls, len(self.names))
+        return self._by_function(self.tree.calls)
 
     @functools.cached_property
     def computation_inclusive(self) -> Array:
         """Computation with everything called, each recursion once, shape (n,) [instruction]."""
-        return _by_function(self.tree, self.tree.inclusive, len(self.names))
+        return self._by_function(self.tree.inclusive)
+
+    def _by_function(self, values: Array) -> Array:
+        sums = np.bincount(self.tree.function, weights=values, minlength=len(self.names))
+        return sums.astype(np.float64)
 
     @functools.cached_property
     def inside(self) -> Array:
@@ -434,18 +378,11 @@ class Dataflow:
         return float(self.reads.sum())
 
     def position(self, name: str) -> int:
-        """Return the position of a function.
-
-        Raises
-        ------
-        InputError
-            If there is no such function.
-        """
-        if name not in self.names[: self.functions]:
-            known = self.names[: self.functions]
-            problem = Problem("", f"there is no function '{name}'", nearest(name, known))
-            raise InputError(self.program, [problem])
-        return self.names.index(name)
+        """Return the position of a function; raise InputError if there is no such function."""
+        own = self.names[: self.functions]
+        if name not in own:
+            raise InputError(self.program, [_unknown(name, own)])
+        return own.index(name)
 
     @functools.cached_property
     def candidates(self) -> tuple[str, ...]:
@@ -465,9 +402,9 @@ class Dataflow:
         own = self.names[: self.functions]
         kept = staying(self.tree, own, self.kinds)
         movable = [name for name in self._busy if name not in kept]
-        reads = self.tree.own_share * (self.reads + self._passed)[self.tree.function]
-        work = self.tree.computation + reads
-        handed = wrappers(self.tree, own, self.kinds, work, movable)
+        passed = self.transfers.sum(axis=1) - np.diag(self.transfers)  # written for others
+        moved = self.tree.own_share * (self.reads + passed)[self.tree.function]
+        handed = wrappers(self.tree, own, self.kinds, self.tree.computation + moved, movable)
         kept |= {name: f"hands its work to {to}" for name, to in handed.items()}
         return {name: kept[name] for name in self._busy if name in kept}
 
@@ -480,12 +417,9 @@ class Dataflow:
     @functools.cached_property
     def excluding(self) -> dict[str, str]:
         """The functions that the study excludes, and their callers, each with the excluded one."""
-        return excluding(self.tree, self.names[: self.functions], self.kinds)
-
-    @functools.cached_property
-    def _passed(self) -> Array:
-        """Bytes that functions wrote and others read, shape (n,) [B]."""
-        return np.asarray(self.transfers.sum(axis=1) - np.diag(self.transfers))
+        named = self.kinds.excluded - {"main"}
+        ways = _ways(self.tree, self.names[: self.functions], named, self.kinds.included)
+        return {name: way[-1] for name, way in ways.items()} | {name: name for name in named}
 
     @functools.cached_property
     def _busy(self) -> tuple[str, ...]:
@@ -496,41 +430,17 @@ class Dataflow:
         return tuple(self.names[f] for f in order if work[f] > 0 or moved[f] > 0)
 
     def without(self, names: Iterable[str]) -> Dataflow:
-        """Return the same program with more functions excluded.
-
-        Raises
-        ------
-        InputError
-            If there are no such functions; all at once.
-        """
-        found = self._known(names)
-        return replace(self, kinds=self.kinds._replace(excluded=self.kinds.excluded | found))
+        """Return the same program with more functions excluded; InputError if one is unknown."""
+        more = {self.names[self.position(name)] for name in names}
+        return replace(self, kinds=self.kinds._replace(excluded=self.kinds.excluded | more))
 
     def including(self, names: Iterable[str]) -> Dataflow:
         """Return the same program with functions that may move, though something speaks against it.
 
-        Raises
-        ------
-        InputError
-            If there are no such functions; all at once.
+        InputError if a function is unknown.
         """
-        found = self._known(names)
-        return replace(self, kinds=self.kinds._replace(included=self.kinds.included | found))
-
-    def against(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield which of these functions call excluded ones, through others too, and those."""
-        for name in names:
-            nodes = [v for v, f in enumerate(self.tree.function.tolist()) if self.names[f] == name]
-            for below in (w for v in nodes for w in self.tree.below(v) if w != v):
-                called = self.names[self.tree.function[below]]
-                if called in self.kinds.excluded:
-                    yield name, called
-
-    def _known(self, names: Iterable[str]) -> frozenset[str]:
-        names, known = frozenset(names), self.names[: self.functions]
-        if wrong := sorted(names - set(known)):
-            raise InputError(self.program, [_unknown(name, known) for name in wrong])
-        return names
+        more = {self.names[self.position(name)] for name in names}
+        return replace(self, kinds=self.kinds._replace(included=self.kinds.included | more))
 
 
 @dataclass(frozen=True, eq=False)
@@ -552,8 +462,8 @@ class Dataflows:
             for name in program.candidates:
                 work = float(program.computation_inclusive[program.position(name)])
                 part[name] = part.get(name, 0.0) + work / whole
-        asked = {name for p in self.programs for name in p.kinds.included}
-        first = sorted(part, key=lambda name: (name not in asked, -part[name]))[:MAX_CANDIDATES]
+        included = {name for p in self.programs for name in p.kinds.included}
+        first = sorted(part, key=lambda name: (name not in included, -part[name]))[:MAX_CANDIDATES]
         return tuple(sorted(first, key=lambda name: -part[name]))
 
     def selection(self, names: Iterable[str]) -> int:
@@ -564,11 +474,16 @@ class Dataflows:
         InputError
             If a name is not a candidate; all such at once.
         """
-        names = list(names)
-        unknown = [name for name in names if name not in self.candidates]
-        if unknown:
-            raise self._wrong([self._no_candidate(name) for name in unknown])
-        return sum(1 << self.candidates.index(name) for name in dict.fromkeys(names))
+        names = dict.fromkeys(names)
+        problems = [
+            Problem(
+                "", f"'{n}' is not a candidate", self.staying.get(n, nearest(n, self.candidates))
+            )
+            for n in names
+            if n not in self.candidates
+        ]
+        self._refuse(problems)
+        return sum(1 << self.candidates.index(name) for name in names)
 
     def chosen(self, selection: int) -> tuple[str, ...]:
         """Return the names of the candidates that a selection chooses.
@@ -581,12 +496,6 @@ class Dataflows:
     def parts(self) -> dict[str, tuple[str, ...]]:
         """Return the names of what `selection` chooses, from its lowest bit."""
         return {"selection": self.candidates}
-
-    def _no_candidate(self, name: str) -> Problem:
-        if name in self.staying:
-            why, remedy = self.kept()[name]
-            return Problem("", f"'{name}' is not a candidate: {why}", remedy)
-        return Problem("", f"'{name}' is not a candidate", nearest(name, self.candidates))
 
     @functools.cached_property
     def staying(self) -> dict[str, str]:
@@ -612,10 +521,8 @@ class Dataflows:
         InputError
             If no program has such functions, or if one is ``main``; all at once.
         """
-        wrong = self._unknown(names)
-        wrong += [Problem("", _MAIN, "leave it out of exclude")] * ("main" in names)
-        if wrong:
-            raise self._wrong(wrong)
+        main = [Problem("", _MAIN, "leave it out of exclude")] * ("main" in names)
+        self._refuse([*self._unknown(names), *main])
         return Dataflows(
             tuple(p.without([n for n in names if n in p.names]) for p in self.programs)
         )
@@ -629,34 +536,33 @@ class Dataflows:
             If no program has such a function, if it may move as it is or does nothing, if it is
             ``main``, or if it calls what is excluded; all at once.
         """
-        wrong = self._unknown(names) or [
-            self._unmoved(name) for name in names if name not in self.staying
-        ]
-        wrong += [Problem("", _MAIN, _CALLS)] * ("main" in names)
-        wrong += [
-            Problem("", f"'{name}' calls '{below}', which is excluded", "include or exclude both")
-            for name, below in dict.fromkeys(
-                pair for p in self.programs for pair in p.against(names)
-            )
-        ]
-        if wrong:
-            raise self._wrong(wrong)
+        problems = self._unknown(names)
+        if not problems:
+            for name in names:
+                if name not in self.staying:
+                    idle = "may move as it is" if name in self.candidates else _NO_WORK
+                    problems.append(Problem("", f"'{name}' {idle}", "leave it out of include"))
+            calls = {
+                f"'{name}' calls '{excluded}', which is excluded"
+                for p in self.programs
+                for name in names
+                for excluded in p.kinds.excluded - {name}
+                if {name, excluded} <= set(p.names)
+                and p.inside[p.position(excluded), p.position(name)] > 0
+            }
+            problems += [Problem("", text, "include or exclude both") for text in sorted(calls)]
+        self._refuse([*problems, *[Problem("", _MAIN, _CALLS)] * ("main" in names)])
         return Dataflows(
             tuple(p.including([n for n in names if n in p.names]) for p in self.programs)
         )
-
-    def _unmoved(self, name: str) -> Problem:
-        """Return why there is nothing to include."""
-        if name in self.candidates:
-            return Problem("", f"'{name}' may move as it is", "leave it out of include")
-        return Problem("", f"'{name}' did no work that could move", "leave it out of include")
 
     def _unknown(self, names: Sequence[str]) -> list[Problem]:
         known = {name for p in self.programs for name in p.names[: p.functions]}
         return [_unknown(name, known) for name in names if name not in known]
 
-    def _wrong(self, problems: Sequence[Problem]) -> InputError:
-        return InputError(", ".join(program.program for program in self.programs), problems)
+    def _refuse(self, problems: Sequence[Problem]) -> None:
+        if problems:
+            raise InputError(", ".join(program.program for program in self.programs), problems)
 
     def greatest(self) -> dict[str, tuple[float, str]]:
         """Return the greatest `workload` and `selection`, and in words what they choose from."""
@@ -668,10 +574,8 @@ class Dataflows:
         }
 
 
+_NO_WORK = "did no work that could move"
+
+
 def _unknown(name: str, known: Iterable[str]) -> Problem:
     return Problem("", f"there is no function '{name}'", nearest(name, known))
-
-
-def _by_function(tree: CallTree, values: Array, size: int) -> Array:
-    sums: Array = np.bincount(tree.function, weights=values, minlength=size).astype(np.float64)
-    return sums

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,23 +12,22 @@ from scipy.sparse.csgraph import connected_components
 
 from dse.model import Array
 from dse.problems import InputError, Problem
-from dse.profile.document import Profile
+from dse.profile.document import Profile, Transfer
 from objectives.communication.dataflow import (
     CallTree,
     Chain,
     Dataflow,
     Dataflows,
     Kinds,
-    inclusive_transfers,
     shares_inside,
 )
 from objectives.programs import Calls, Counts, Program, load_program, load_programs
 
+MAX_CONTEXTS = 4000
 _BOUNDED = (
     "memory that functions touch, and data that they fetch once, is not known: bounded by all "
     "bytes read and passed on"
 )
-
 _UNBOUNDED = (
     "which values wait for one another is not known: nothing bounds how fast accelerators compute"
 )
@@ -64,15 +62,131 @@ def _dataflow(program: Program, name: str) -> Dataflow:
     return dataflow
 
 
+# -------------------------------------------------------------------------- a profile of this tool
+
+
+def from_profile(profile: Profile, program: str = "") -> Dataflow:
+    """Return the dataflow of a profile.
+
+    Raises
+    ------
+    InputError
+        If the profile was made without transfers.
+    """
+    program = program or (Path(profile.program.sources[0]).name if profile.program.sources else "")
+    if not profile.settings.transfers:
+        message = "the profile was made without transfers"
+        remedy = "profile the program again without --no-transfers"
+        raise InputError(program, [Problem("settings.transfers", message, remedy)])
+    tables = (
+        profile.transfers,
+        profile.transfers_into,
+        profile.transfers_out,
+        profile.fetched,
+        profile.returned,
+    )
+    functions, own = profile.functions, [f.name for f in profile.functions]
+    origins = {name for rows in tables for t in rows for name in (t.source, t.to)} - set(own)
+    names = (*own, *sorted(origins))
+    at = {name: i for i, name in enumerate(names)}
+    code = np.zeros(len(at))
+    for block in profile.blocks:
+        code[at[block.function]] += block.area
+    homes = {block.id: at[block.function] for block in profile.blocks}
+    counts = np.zeros((5, len(names)))
+    for i, f in enumerate(functions):
+        counts[:, i] = (
+            f.invocations,
+            f.computation,
+            f.local_bytes,
+            f.working_set,
+            f.call_working_set,
+        )
+    invocations, computation, local_bytes, working_set, call_working_set = counts
+    between, into, out, fetched, returned = (_matrix(rows, at) for rows in tables)
+    return Dataflow(
+        program,
+        names,
+        len(own),
+        invocations,
+        computation,
+        local_bytes,
+        code,
+        between,
+        into,
+        out,
+        fetched,
+        returned,
+        working_set,
+        call_working_set,
+        tuple(Chain(homes[c.block], c.length, c.steps, c.starts) for c in profile.chains),
+        _tree(profile, at),
+        (*profile.notes, *_gaps(profile)),
+        Kinds(
+            library=frozenset(f.name for f in functions if f.foreign),
+            system=frozenset(f.name for f in functions if f.system),
+            io=frozenset(f.name for f in functions if f.io),
+        ),
+    )
+
+
+def _gaps(profile: Profile) -> Iterator[str]:
+    """Yield the numbers that a profile could contain and does not."""
+    if profile.program.optimisation == 0:  # values are in memory: no chain is seen
+        yield _UNBOUNDED
+    if any(f.io is None for f in profile.functions):
+        yield _IO_UNTOLD
+
+
+def _tree(profile: Profile, at: dict[str, int]) -> CallTree:
+    nodes = profile.call_tree
+    unknown = sorted({node.function for node in nodes} - set(at))
+    problems = [Problem("call_tree", f"there is no function '{name}'") for name in unknown]
+    problems += [
+        Problem(f"call_tree.{i}.parent", "is not an earlier node", f"below {i}, or -1")
+        for i, node in enumerate(nodes)
+        if node.parent >= i
+    ]
+    if problems:
+        raise InputError("profile", problems)
+    invocations = np.array([node.invocations for node in nodes], dtype=np.float64)
+    recursions = tuple((r.source, r.to, float(r.count)) for r in profile.recursions)
+    calls = invocations.copy()
+    for _, to, count in recursions:
+        calls[to] -= count
+    entered = [c if n.entered is None else n.entered for n, c in zip(nodes, calls, strict=True)]
+    return CallTree(
+        np.array([node.parent for node in nodes], dtype=np.int64),
+        np.array([at[node.function] for node in nodes], dtype=np.int64),
+        invocations,
+        calls,
+        np.array([node.computation for node in nodes], dtype=np.float64),
+        recursions,
+        np.array(entered, dtype=np.float64),
+    )
+
+
+def _matrix(rows: Sequence[Transfer], at: dict[str, int]) -> Array:
+    matrix = np.zeros((len(at), len(at)))
+    for row in rows:
+        matrix[at[row.source], at[row.to]] += row.bytes
+    return matrix
+
+
+# ----------------------------------------------------------------------- counts of other profilers
+
+
 def from_counts(counts: Counts) -> Dataflow:
     """Return the dataflow of counts by function; contexts and inclusive transfers are estimates."""
-    own = slice(counts.functions)
+    own, size = slice(counts.functions), len(counts.names)
     tree = expand(counts.invocations[own], counts.computation[own], counts.calls)
-    into, out = counts.transfers, counts.transfers
-    if counts.transfers.any():
-        into, out = inclusive_transfers(counts.transfers, shares_inside(tree, len(counts.names)))
+    inside = shares_inside(tree, size)
+    into, out = inclusive_transfers(counts.transfers, inside)
     reads = counts.local_bytes + counts.transfers.sum(axis=0)
-    touched = shares_inside(tree, len(counts.names)).T @ reads + out.sum(axis=1)
+    touched = inside.T @ reads + out.sum(axis=1)
+    ends = np.array(list(counts.calls), dtype=np.int64).reshape(-1, 2).T
+    graph = csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(size, size))
+    circular = connected_components(graph, connection="strong")[0] < size
     return Dataflow(
         counts.program,
         counts.names,
@@ -90,166 +204,33 @@ def from_counts(counts: Counts) -> Dataflow:
         touched,
         (),
         tree,
-        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNTOLD, *[_RECURSIVE] * _circular(counts)),
+        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNTOLD, *[_RECURSIVE] * circular),
     )
 
 
-def _circular(counts: Counts) -> bool:
-    """Return whether several functions call each other in a circle."""
-    size = len(counts.names)
-    ends = np.array(list(counts.calls), dtype=np.int64).reshape(-1, 2).T
-    graph = csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(size, size))
-    return bool(connected_components(graph, connection="strong")[0] < size)
+def inclusive_transfers(transfers: Array, inside: Array) -> tuple[Array, Array]:
+    """Estimate the transfers into and out of functions with everything they call, shape (n, n).
 
-
-def from_profile(profile: Profile, program: str = "") -> Dataflow:
-    """Return the dataflow of a profile.
-
-    Raises
-    ------
-    InputError
-        If the profile was made without transfers.
+    For sources that do not measure them. Of the bytes from i to j as much as possible stays inside
+    if both work in part for f: ``max(0, inside[j, f] − inside[i, f])`` of them come in. Data
+    that several invocations below f read counts for each.
     """
-    program = program or (Path(profile.program.sources[0]).name if profile.program.sources else "")
-    if not profile.settings.transfers:
-        raise InputError(
-            program,
-            [
-                Problem(
-                    "settings.transfers",
-                    "the profile was made without transfers",
-                    "profile the program again without --no-transfers",
-                )
-            ],
-        )
-    transfers = (
-        profile.transfers,
-        profile.transfers_into,
-        profile.transfers_out,
-        profile.fetched,
-        profile.returned,
-    )
-    own = [f.name for f in profile.functions]
-    origins = {name for rows in transfers for t in rows for name in (t.source, t.to)} - set(own)
-    names = (*own, *sorted(origins))
-    at = {name: i for i, name in enumerate(names)}
-    filler = [0] * len(origins)
-    tree = _tree(profile, at)
-    between, into, out, fetched, returned = (
-        _matrix([(at[t.source], at[t.to], t.bytes) for t in rows], len(at)) for rows in transfers
-    )
-    return Dataflow(
-        program,
-        names,
-        len(own),
-        _floats([*(f.invocations for f in profile.functions), *filler]),
-        _floats([*(f.computation for f in profile.functions), *filler]),
-        _floats([*(f.local_bytes for f in profile.functions), *filler]),
-        _code(profile, at),
-        between,
-        into,
-        out,
-        fetched,
-        returned,
-        _floats([*(f.working_set for f in profile.functions), *filler]),
-        _floats([*(f.call_working_set for f in profile.functions), *filler]),
-        tuple(_chains(profile, at)),
-        tree,
-        (*profile.notes, *_untold(profile)),
-        _kinds(profile),
-    )
-
-
-def _kinds(profile: Profile) -> Kinds:
-    """Return what is known of a profile's functions."""
-    return Kinds(
-        library=frozenset(f.name for f in profile.functions if f.foreign),
-        system=frozenset(f.name for f in profile.functions if f.system),
-        io=frozenset(f.name for f in profile.functions if f.io),
-    )
-
-
-def _untold(profile: Profile) -> Iterator[str]:
-    """Yield the numbers that a profile could contain and does not."""
-    if profile.program.optimisation == 0:  # values are in memory: no chain is seen
-        yield _UNBOUNDED
-    if any(f.io is None for f in profile.functions):
-        yield _IO_UNTOLD
-
-
-def _tree(profile: Profile, at: dict[str, int]) -> CallTree:
-    nodes = profile.call_tree
-    unknown = sorted({node.function for node in nodes} - set(at))
-    wrong = [i for i, node in enumerate(nodes) if node.parent >= i]
-    if unknown or wrong:
-        raise InputError(
-            "profile",
-            [
-                *(Problem("call_tree", f"there is no function '{name}'") for name in unknown),
-                *(
-                    Problem(f"call_tree.{i}.parent", "is not an earlier node", f"below {i}, or -1")
-                    for i in wrong
-                ),
-            ],
-        )
-    parent = np.array([node.parent for node in nodes], dtype=np.int64)
-    function = np.array([at[node.function] for node in nodes], dtype=np.int64)
-    invocations = _floats([node.invocations for node in nodes])
-    computation = _floats([node.computation for node in nodes])
-    recursions = tuple((r.source, r.to, float(r.count)) for r in profile.recursions)
-    again = np.zeros(len(nodes))
-    for _, to, count in recursions:
-        again[to] += count
-    calls = invocations - again
-    told = [c if n.entered is None else n.entered for n, c in zip(nodes, calls, strict=True)]
-    return CallTree(parent, function, invocations, calls, computation, recursions, _floats(told))
-
-
-def _chains(profile: Profile, at: dict[str, int]) -> Iterator[Chain]:
-    homes = {block.id: at[block.function] for block in profile.blocks}
-    for chain in profile.chains:
-        yield Chain(homes[chain.block], chain.length, chain.steps, chain.starts)
-
-
-def _code(profile: Profile, at: dict[str, int]) -> Array:
-    code = np.zeros(len(at))
-    for block in profile.blocks:
-        code[at[block.function]] += block.area
-    return code
-
-
-def _floats(values: Sequence[float]) -> Array:
-    return np.array(values, dtype=np.float64)
-
-
-def _matrix(rows: Sequence[tuple[int, int, float]], size: int) -> Array:
-    matrix = np.zeros((size, size))
-    for source, to, moved in rows:
-        matrix[source, to] += moved
-    return matrix
-
-
-# --------------------------------------------------------------- calling contexts from a call graph
-
-MAX_CONTEXTS = 4000
-
-
-@dataclass(frozen=True)
-class _Graph:
-    """A call graph without recursion."""
-
-    callees: Mapping[int, tuple[int, ...]]
-    work_part: Mapping[tuple[int, int], float]
-    call_part: Mapping[tuple[int, int], float]
-    roots: tuple[int, ...]
-    outer: Array
-    inclusive: Array
+    into, out = np.zeros_like(transfers), np.zeros_like(transfers)
+    for f in range(len(transfers)):
+        more = inside[None, :, f] - inside[:, None, f]
+        into[:, f] = (transfers * np.maximum(more, 0.0)).sum(axis=1)
+        out[f, :] = (transfers * np.maximum(-more, 0.0)).sum(axis=0)
+    return into, out
 
 
 def expand(
     invocations: Array, computation: Array, calls: Mapping[tuple[int, int], Calls]
 ) -> CallTree:
     """Return the tree of contexts of a call graph.
+
+    A call graph says who called whom. What a function does for each of its callers is not in it:
+    work is divided by the weights of the calls (their cost if the source has it, else their
+    number), invocations by their number.
 
     Parameters
     ----------
@@ -269,88 +250,73 @@ def expand(
     >>> tree.parent.tolist(), tree.function.tolist(), tree.computation.tolist()
     ([-1, 0, 1, 0], [0, 1, 2, 2], [1.0, 5.0, 6.0, 2.0])
     """
-    graph = _without_recursion(invocations, computation, calls)
+    size = len(invocations)
+    callees, order = _forward_calls(size, calls)
+    weight, count = np.zeros(size), np.zeros(size)
+    for f, below in callees.items():
+        for g in below:
+            weight[g] += calls[f, g].weight
+            count[g] += calls[f, g].times
+
+    def work_part(f: int, g: int) -> float:
+        call = calls[f, g]
+        return float(call.weight / weight[g] if weight[g] else call.times / count[g])
+
+    inclusive = np.array(computation, dtype=np.float64)
+    for f in order:  # callees come first
+        inclusive[f] += sum(work_part(f, g) * inclusive[g] for g in callees.get(f, ()))
+    entered = np.where(count > 0, np.minimum(count, invocations), invocations)
     rows: list[tuple[int, int, float, float, float]] = []
-    heap = [(-graph.inclusive[f], n, f, -1, 1.0, 1.0) for n, f in enumerate(graph.roots)]
+    roots = np.flatnonzero(count == 0).tolist()
+    # the contexts with most computation first; the second number breaks ties
+    heap = [(-inclusive[f], n, f, -1, 1.0, 1.0) for n, f in enumerate(roots)]
     heapq.heapify(heap)
     pushed = len(heap)
     left_out: dict[int, float] = {}
     while heap:
         _, _, f, parent, work, called = heapq.heappop(heap)
         if len(rows) == MAX_CONTEXTS and parent >= 0:
-            left_out[parent] = left_out.get(parent, 0.0) + work * graph.inclusive[f]
+            left_out[parent] = left_out.get(parent, 0.0) + work * inclusive[f]
             continue
         node = len(rows)
-        rows.append((parent, f, called * invocations[f], called * graph.outer[f], work))
-        for g in graph.callees.get(f, ()):
-            part = work * graph.work_part[f, g]
-            item = (-part * graph.inclusive[g], pushed, g, node, part)
-            heapq.heappush(heap, (*item, called * graph.call_part[f, g]))
+        rows.append((parent, f, called * invocations[f], called * entered[f], work))
+        for g in callees.get(f, ()):
+            part, call_part = work * work_part(f, g), called * (calls[f, g].times / count[g])
+            heapq.heappush(heap, (-part * inclusive[g], pushed, g, node, part, call_part))
             pushed += 1
-    parent_of, function, invoked, entered, share = (np.array(c) for c in zip(*rows, strict=True))
+    parent_of, function, invoked, calls_of, share = (np.array(c) for c in zip(*rows, strict=True))
     own = computation[function] * share
     for node, more in left_out.items():
         own[node] += more
-    return CallTree(parent_of, function, invoked, entered, own)
+    return CallTree(parent_of, function, invoked, calls_of, own)
 
 
-def _without_recursion(
-    invocations: Array, computation: Array, calls: Mapping[tuple[int, int], Calls]
-) -> _Graph:
-    size = len(invocations)
-    callees: dict[int, list[int]] = {}
-    for f, g in calls:
-        callees.setdefault(f, []).append(g)
-    called = {g for f, g in calls if f != g}
-    first = [f for f in range(size) if f not in called]
-    kept, order = _forward(callees, [*first, *range(size)])
-    weight, count = np.zeros(size), np.zeros(size)
-    for f, g in kept:
-        weight[g] += calls[f, g].weight
-        count[g] += calls[f, g].times
-    work_part = {
-        (f, g): calls[f, g].weight / weight[g] if weight[g] else calls[f, g].times / count[g]
-        for f, g in kept
-    }
-    inclusive = np.array(computation, dtype=np.float64)
-    below: dict[int, list[int]] = {}
-    for f, g in kept:
-        below.setdefault(f, []).append(g)
-    for f in order:  # callees come first
-        inclusive[f] += sum(work_part[f, g] * inclusive[g] for g in below.get(f, ()))
-    roots = tuple(f for f in range(size) if count[f] == 0)
-    return _Graph(
-        {f: tuple(sorted(gs)) for f, gs in below.items()},
-        work_part,
-        {(f, g): calls[f, g].times / count[g] for f, g in kept},
-        roots,
-        np.where(count > 0, np.minimum(count, invocations), invocations),
-        inclusive,
-    )
-
-
-def _forward(
-    callees: Mapping[int, list[int]], starts: list[int]
-) -> tuple[list[tuple[int, int]], list[int]]:
+def _forward_calls(
+    size: int, calls: Mapping[tuple[int, int], Calls]
+) -> tuple[dict[int, list[int]], list[int]]:
     """Return the calls that close no cycle, and the functions with callees before callers."""
-    kept: list[tuple[int, int]] = []
+    graph: dict[int, list[int]] = {}
+    for f, g in sorted(calls):
+        graph.setdefault(f, []).append(g)
+    called = {g for f, g in calls if f != g}
+    kept: dict[int, list[int]] = {}
     order: list[int] = []
-    state: dict[int, int] = {}  # 1: on the way, 2: done
-    for start in starts:
-        if start in state:
+    done: dict[int, bool] = {}  # False: on the way
+    for start in [*(f for f in range(size) if f not in called), *range(size)]:
+        if start in done:
             continue
-        state[start] = 1
-        way = [(start, iter(sorted(callees.get(start, ()))))]
+        done[start] = False
+        way = [(start, iter(graph.get(start, ())))]
         while way:
             f, rest = way[-1]
-            g = next(rest, None)
-            if g is None:
-                state[f] = 2
+            g = next(rest, -1)
+            if g < 0:
+                done[f] = True
                 order.append(f)
                 way.pop()
-            elif state.get(g) != 1:
-                kept.append((f, g))
-                if g not in state:
-                    state[g] = 1
-                    way.append((g, iter(sorted(callees.get(g, ())))))
+            elif done.get(g, True):
+                kept.setdefault(f, []).append(g)
+                if g not in done:
+                    done[g] = False
+                    way.append((g, iter(graph.get(g, ()))))
     return kept, order

@@ -105,7 +105,6 @@ def test_the_greatest_choices_are_allowed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "told"),
     [
-        ("objectives.partition:optimal", "a model belongs in study.models"),
         (
             "objectives.partition.reprt:integration",
             "did you mean 'objectives.partition.report:integration'?",

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dse.problems import InputError
 from dse.profile.document import Profile
 from objectives.communication import from_profile, load_dataflow, load_dataflows
-from objectives.communication.dataflow import inclusive_transfers, shares_inside
-from objectives.communication.readers import MAX_CONTEXTS, expand
+from objectives.communication.dataflow import shares_inside
+from objectives.communication.readers import MAX_CONTEXTS, expand, inclusive_transfers
 from objectives.programs import Calls
 from tests.communication_examples import Machine, profile_of
 

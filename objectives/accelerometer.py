@@ -305,15 +305,6 @@ def core_wait(
     adds what it may have at the engine. More offloads of the same work are shorter ones, with more
     overhead in between.
 
-    Parameters
-    ----------
-    threading : array_like
-        0 Sync, 1 Sync-OS, 2 Async.
-    work, dispatch, acceleration :
-        As of :func:`~objectives.accelerometer.host_speedup`.
-    cores_per_engine : array_like
-        Cores that share one engine, 1 to 1,024. Time grows with the largest of them.
-
     >>> core_wait(0, 0.5, 5e-4, 20, 80, acceleration=10, cores_per_engine=[1, 8]).queue_time
     array([ 0.    , 96.0829])
     """

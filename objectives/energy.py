@@ -323,25 +323,8 @@ def energy(
 ) -> Energy:
     """Return everything about the energy of an offload.
 
-    Parameters
-    ----------
-    granularity : array_like
-        Data of a call [B], > 0.
-    host_time, accelerated_time : array_like
-        T0 and T1 [cycle], ≥ 0.
-    times : CallTimes
-        The parts of T1 [cycle]: `overhead_time`, `latency_time`, `compute_time`.
-    speedup : array_like
-        Of the call.
-    clock : array_like
-        Of the host [Hz], > 0.
-    interface, kernel, acceleration
-        LogCA's parameters; only the break-even needs them.
-    powers : Powers
-        Called by its fields [W, J/B].
-    lanes : array_like
-        Copies of the pipeline: powers of the engine are per lane. If the engine is not
-        modelled by its lanes, they are the powers of the whole engine.
+    Powers of the engine are per lane. If the engine is not modelled by its lanes, they are of the
+    whole engine. Only the break-even needs LogCA's interface, kernel and acceleration.
 
     Returns
     -------

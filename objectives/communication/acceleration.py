@@ -29,7 +29,14 @@ import numpy as np
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.quantities import Accelerators, AreaCosts, Costs, Programs, Selection
-from objectives.communication.split import Work, design_work, outermost, product
+from objectives.communication.split import (
+    NOTHING,
+    Work,
+    design_work,
+    distinct_splits,
+    outermost,
+    product,
+)
 from objectives.quantities import AREA, AREA_INTERFACE, Workload
 
 
@@ -361,50 +368,28 @@ def offload_functions(
 
 # ------------------------------------------------------------------ selections without idle choices
 
-_IdleFunctions = Annotated[
-    Array,
-    Quantity("1", "chosen functions without an accelerator", low=0, integer=True),
-]
-
 
 class Idle(NamedTuple):
-    """What `idle_functions` gives."""
+    """The output of :func:`idle_functions`."""
 
-    idle_functions: _IdleFunctions
+    idle_functions: Annotated[
+        Array, Quantity("1", "chosen functions without an accelerator", low=0, integer=True)
+    ]
 
 
 @model
 def idle_functions(dataflow: Programs, selection: Selection, workload: Workload = 0.0) -> Idle:
     """Count the chosen functions that are only below other chosen ones, or that do not run.
 
-    A study that wants each design once requires that there are none (``at_most = 0``).
-
-    Parameters
-    ----------
-    dataflow : Dataflows
-        The programs.
-    selection, workload : array_like
-        See :func:`objectives.communication.offload_functions`.
-
-    Returns
-    -------
-    Idle
-        NaN if a selection or a workload names what is not there.
+    An accelerator of a function adds no hardware if another accelerator contains the function
+    already. A study that wants each design once requires that there are none (``at_most = 0``).
+    The result is NaN if a selection or a workload names what is not there.
     """
-    which, chosen = np.broadcast_arrays(
-        np.asarray(workload, dtype=np.float64), np.asarray(selection, dtype=np.float64)
-    )
-    pairs, place = np.unique(np.stack([which.ravel(), chosen.ravel()]), axis=1, return_inverse=True)
-    counts = np.array([_idle(dataflow, w, s) for w, s in pairs.T], dtype=np.float64)
-    return Idle(counts[place.reshape(-1)].reshape(which.shape)[()])
-
-
-def _idle(dataflow: Dataflows, workload: float, selection: float) -> float:
-    known = 0 <= workload < len(dataflow.programs)
-    if not (known and 0 <= selection < 2.0 ** len(dataflow.candidates)):
-        return np.nan
-    program, names = dataflow.programs[int(workload)], dataflow.chosen(int(selection))
-    return float(len(names) - len(accelerated(program, names)))
+    splits, place = distinct_splits(dataflow, workload, selection)
+    held = np.array([np.nan if s is NOTHING else s.accelerators for s in splits])
+    with np.errstate(invalid="ignore"):  # what is no number is replaced afterwards
+        bits = np.bitwise_count(np.asarray(selection, dtype=np.float64).astype(np.int64))
+    return Idle((bits - held[place])[()])
 
 
 def accelerated(program: Dataflow, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
-"""Where a program's time goes, and what acceleration of its parts gives: tables behind pictures.
+"""Where a program's time goes, what acceleration of its parts gives, and how its dataflow grows.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks"
 (2010): Figure 3 (:func:`breakdown`), Figures 4 and 9 (:func:`busiest`), Figure 5
-(:func:`memory_wall`), Figure 6 (:func:`local_or_global`) and Figure 10 (:func:`speedups`).
+(:func:`memory_wall`), Figure 6 (:func:`local_or_global`), Figure 10 (:func:`speedups`), and the
+formulas in n of Figures 7 and 8 (:func:`fit_laws`). The functions give the tables behind pictures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -45,7 +46,7 @@ def breakdown(
         A row for each function and for the rest of the program; columns `computation`, `local`
         (bytes written and read within) and `global` (bytes from elsewhere) [cycle].
     """
-    given = setting or Setting()
+    setting = setting or Setting()
     rows = []
     for name in functions:
         f = dataflow.position(name)
@@ -53,18 +54,11 @@ def breakdown(
         entered = float(dataflow.transfers_into[:, f].sum())
         rows.append((part.accelerator_instructions, part.anew.inside, entered))
     own = np.array(rows).reshape(-1, 3)
-    entered = own[:, 2].sum()
-    rest = (
-        dataflow.computation.sum() - own[:, 0].sum(),
-        0.0,
-        dataflow.total_bytes - own[:, 1].sum() - entered,
-    )
-    times = np.vstack([own, rest]) * [given.instruction_time, given.byte_time, given.byte_time]
-    return pd.DataFrame(
-        times,
-        index=pd.Index([*functions, REST], name="function"),
-        columns=list(PARTS),
-    )
+    read_elsewhere = dataflow.total_bytes - own[:, 1].sum() - own[:, 2].sum()
+    rest = (dataflow.computation.sum() - own[:, 0].sum(), 0.0, read_elsewhere)
+    prices = [setting.instruction_time, setting.byte_time, setting.byte_time]
+    index = pd.Index([*functions, REST], name="function")
+    return pd.DataFrame(np.vstack([own, rest]) * prices, index=index, columns=list(PARTS))
 
 
 def communication_share(
@@ -84,19 +78,13 @@ def communication_share(
 
 
 class Busiest(NamedTuple):
-    """The functions that compute most, and the data between them.
-
-    Parameters
-    ----------
-    transfers : DataFrame
-        Bytes from the row's function to the column's; bytes that a function wrote and read itself
-        are on the diagonal [B].
-    computation : Series
-        Own arithmetic and logical instructions [instruction].
-    """
+    """The functions that compute most, and the data between them."""
 
     transfers: pd.DataFrame
+    """Bytes from the row's function to the column's; bytes that a function wrote and read itself
+    are on the diagonal [B]."""
     computation: pd.Series[float]
+    """Own arithmetic and logical instructions [instruction]."""
 
 
 def busiest(dataflow: Dataflow, count: int = 10) -> Busiest:
@@ -119,9 +107,9 @@ def memory_wall(dataflow: Dataflow, factors: ArrayLike, setting: Setting | None 
     factors : array_like
         How many times faster; inf gives the wall, which is inf if no byte takes time.
     """
-    given = setting or Setting()
-    work = dataflow.computation.sum() * given.instruction_time
-    moved = dataflow.total_bytes * given.byte_time
+    setting = setting or Setting()
+    work = dataflow.computation.sum() * setting.instruction_time
+    moved = dataflow.total_bytes * setting.byte_time
     with np.errstate(divide="ignore"):  # if nothing is moved there is no wall
         return np.asarray((work + moved) / (work / np.asarray(factors, dtype=np.float64) + moved))
 
@@ -152,10 +140,8 @@ def local_or_global(
         "global": (one, one, f),
         "all": (f, f, f),
     }
-    columns = {
-        name: _speedups(dataflow, functions, setting, computation, store, 0.0, medium)
-        for name, (computation, store, medium) in ways.items()
-    }
+    machine = replace(setting or Setting(), shared_store=0.0)
+    columns = {name: _speedups(dataflow, functions, machine, *way) for name, way in ways.items()}
     return pd.DataFrame(columns, index=pd.Index(f, name="factor"))
 
 
@@ -183,9 +169,10 @@ def speedups(
         A row for each factor, a column for each choice.
     """
     f = np.asarray(factors, dtype=np.float64)
-    medium = np.full_like(f, (setting or Setting()).medium_factor)
+    machine = replace(setting or Setting(), shared_store=float(shared_store))
+    medium = np.full_like(f, machine.medium_factor)
     columns = {
-        name: _speedups(dataflow, functions, setting, f, f, float(shared_store), medium)
+        name: _speedups(dataflow, functions, machine, f, f, medium)
         for name, functions in choices.items()
     }
     return pd.DataFrame(columns, index=pd.Index(f, name="factor"))
@@ -194,30 +181,23 @@ def speedups(
 def _speedups(
     dataflow: Dataflow,
     functions: Sequence[str],
-    setting: Setting | None,
+    setting: Setting,
     computation: Array,
     store: Array,
-    shared_store: float,
     medium: Array,
 ) -> Array:
     """Return the program's speedup for each triple of factors."""
-    given = setting or Setting()
-    host = given.time(whole(dataflow))
+    host = setting.time(whole(dataflow))
     work = split(dataflow, outermost(dataflow, [dataflow.position(name) for name in functions]))
+    names = ("computation_factor", "communication_factor", "medium_factor")
     machines = [
-        replace(
-            given,
-            computation_factor=float(c),
-            communication_factor=float(s),
-            shared_store=shared_store,
-            medium_factor=float(m),
-        )
-        for c, s, m in zip(computation, store, medium, strict=True)
+        replace(setting, **dict(zip(names, map(float, factors), strict=True)))
+        for factors in zip(computation, store, medium, strict=True)
     ]
     return np.array([host / machine.time(work) for machine in machines])
 
 
-# ------------------------------------------------------------------------------------------- growth
+# ------------------------------------------------------------------------------------------ growth
 
 COUNTS = ("computation", "invocations", "local bytes", "bytes", "bytes into", "bytes out of")
 """The counts: of a function the first three, from one to another the last three. "Into" and
@@ -225,14 +205,9 @@ COUNTS = ("computation", "invocations", "local bytes", "bytes", "bytes into", "b
 
 
 class Count(NamedTuple):
-    """One number of a dataflow.
+    """One number of a dataflow: one of `COUNTS`, from which function to which.
 
-    Parameters
-    ----------
-    what : str
-        One of `COUNTS`.
-    source, target : str
-        From which function to which; the same if it is of one function.
+    Source and target are the same if the number is of one function.
     """
 
     what: str
@@ -242,17 +217,17 @@ class Count(NamedTuple):
 
 def counts(dataflow: Dataflow) -> dict[Count, int]:
     """Return every number of a dataflow that is not 0."""
-    found: dict[Count, int] = {}
+    numbers: dict[Count, int] = {}
     own = (dataflow.computation, dataflow.invocations, dataflow.local_bytes)
     for what, values in zip(COUNTS, own, strict=False):
         for name, value in zip(dataflow.names, values, strict=True):
             if value:
-                found[Count(what, name, name)] = int(value)
+                numbers[Count(what, name, name)] = int(value)
     between = (dataflow.transfers, dataflow.transfers_into, dataflow.transfers_out)
     for what, matrix in zip(COUNTS[3:], between, strict=True):
         for i, j in np.argwhere(matrix > 0):
-            found[Count(what, dataflow.names[i], dataflow.names[j])] = int(matrix[i, j])
-    return found
+            numbers[Count(what, dataflow.names[i], dataflow.names[j])] = int(matrix[i, j])
+    return numbers
 
 
 def fit_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> dict[Count, Law]:
@@ -265,98 +240,25 @@ def fit_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> dict[Count,
     sizes : sequence of int
         See :func:`~objectives.communication.laws.fit_law`, which also lists the errors.
     """
-    if len(dataflows) != len(sizes):
-        raise ValueError(f"{len(dataflows)} dataflows and {len(sizes)} sizes: give one a size")
-    found = [counts(each) for each in dataflows]
+    numbers = [counts(each) for each in dataflows]
     return {
-        count: fit_law(sizes, [each.get(count, 0) for each in found])
-        for count in sorted(set().union(*found), key=lambda c: (COUNTS.index(c.what), *c[1:]))
+        count: fit_law(sizes, [each.get(count, 0) for each in numbers])
+        for count in sorted(set().union(*numbers), key=lambda c: (COUNTS.index(c.what), *c[1:]))
     }
 
 
 def law_table(laws: dict[Count, Law], notation: Notation | None = None) -> pd.DataFrame:
     """Return laws as a table: what, from, to, law, growth, exact, residual, held out.
 
-    Parameters
-    ----------
-    laws : dict of Count to Law
-        From :func:`fit_laws`.
-    notation : Notation, optional
-        Of bytes; other counts are written in instructions and calls.
+    `notation` is of bytes; other counts are written in instructions and calls.
     """
     style = notation or Notation()
     units = {"computation": "instructions", "invocations": "calls"}
     rows = []
     for count, law in laws.items():
         own = style._replace(unit=units.get(count.what, style.unit))
-        rows.append(
-            {
-                "what": count.what,
-                "from": count.source,
-                "to": count.target,
-                "law": law_text(law, own),
-                "growth": growth(law, own),
-                "exact": law.exact,
-                "residual": law.residual,
-                "held out": law.held_out,
-            }
-        )
+        names = {"what": count.what, "from": count.source, "to": count.target}
+        text = {"law": law_text(law, own), "growth": growth(law, own)}
+        error = {"exact": law.exact, "residual": law.residual, "held out": law.held_out}
+        rows.append(names | text | error)
     return pd.DataFrame(rows)
-
-
-class LabelledTree(NamedTuple):
-    """A call tree with dataflow on it; for :class:`dse.model.section.Tree`.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The functions.
-    parents : tuple of int
-        Position of the caller's node, before it; -1 for a root.
-    values : ndarray, shape (nodes,)
-        Computation with everything called [instruction].
-    labels : tuple of str
-        What comes in from which function.
-    """
-
-    names: tuple[str, ...]
-    parents: tuple[int, ...]
-    values: Array
-    labels: tuple[str, ...]
-
-
-def flow_tree(dataflow: Dataflow, text: Callable[[Count], str]) -> LabelledTree:
-    """Return the call tree, each node with the data that its function reads.
-
-    Parameters
-    ----------
-    dataflow : Dataflow
-        The call tree and which functions exchange data; library functions without computation are
-        left out.
-    text : callable
-        Writes an amount: a law, or the number of bytes.
-    """
-    tree = dataflow.tree
-    exchanged = dataflow.transfers > 0
-    shown = [
-        node
-        for node, function in enumerate(tree.function)
-        if tree.inclusive[node] > 0 or exchanged[function].any() or exchanged[:, function].any()
-    ]
-    shown = [node for node in shown if set(tree.way(node)) <= set(shown)]
-    at = {node: i for i, node in enumerate(shown)}
-    labels = []
-    for node in shown:
-        reader = int(tree.function[node])
-        lines = [
-            f"{dataflow.names[writer]}: "
-            + text(Count("bytes", dataflow.names[writer], dataflow.names[reader]))
-            for writer in np.flatnonzero(exchanged[:, reader])
-        ]
-        labels.append("\n".join(lines))
-    return LabelledTree(
-        tuple(dataflow.names[tree.function[node]] for node in shown),
-        tuple(at.get(int(tree.parent[node]), -1) for node in shown),
-        np.asarray(tree.inclusive[shown]),
-        tuple(labels),
-    )

@@ -429,6 +429,15 @@ class Dataflow:
         order = sorted(range(self.functions), key=lambda f: (-work[f], -moved[f], self.names[f]))
         return tuple(self.names[f] for f in order if work[f] > 0 or moved[f] > 0)
 
+    def calls_of(self, called: Iterable[str]) -> set[tuple[str, str]]:
+        """Return who calls these functions, through others too: pairs of caller and called."""
+        tree, positions = self.tree, {f for f, name in enumerate(self.names) if name in set(called)}
+        return {
+            (self.names[tree.function[above]], self.names[tree.function[node]])
+            for node in np.flatnonzero(np.isin(tree.function, list(positions))).tolist()
+            for above in tree.way(node)[1:]
+        }
+
     def without(self, names: Iterable[str]) -> Dataflow:
         """Return the same program with more functions excluded; InputError if one is unknown."""
         more = {self.names[self.position(name)] for name in names}
@@ -543,12 +552,10 @@ class Dataflows:
                     idle = "may move as it is" if name in self.candidates else _NO_WORK
                     problems.append(Problem("", f"'{name}' {idle}", "leave it out of include"))
             calls = {
-                f"'{name}' calls '{excluded}', which is excluded"
+                f"'{caller}' calls '{excluded}', which is excluded"
                 for p in self.programs
-                for name in names
-                for excluded in p.kinds.excluded - {name}
-                if {name, excluded} <= set(p.names)
-                and p.inside[p.position(excluded), p.position(name)] > 0
+                for caller, excluded in p.calls_of(p.kinds.excluded)
+                if caller in names
             }
             problems += [Problem("", text, "include or exclude both") for text in sorted(calls)]
         self._refuse([*problems, *[Problem("", _MAIN, _CALLS)] * ("main" in names)])

@@ -9,9 +9,8 @@ Memory Systems: Pinning Down Accelerator Bottlenecks" (2010), Figures 3 to 10. A
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,14 +38,13 @@ from objectives.communication.analysis import (
     busiest,
     communication_share,
     fit_laws,
-    flow_tree,
     law_table,
     local_or_global,
     memory_wall,
     speedups,
 )
 from objectives.communication.dataflow import Dataflow, Dataflows
-from objectives.communication.laws import Law, law_text
+from objectives.communication.laws import Law, Notation, law_text
 from objectives.communication.verdict import Setting, best_cut, kept_table, verdict_table
 
 FACTORS = 2.0 ** np.arange(11)
@@ -64,7 +62,7 @@ def functions(study: Study, result: StudyResult) -> Section:
     programs = programs_used(study, result)
     for program in programs:
         parts += heatmaps(program)
-        parts.append(flow_picture(program.program, program, partial(bytes_of, program)))
+        parts.append(flow_picture(program.program, program))
         table = verdict_table(program, setting)
         worth = [str(name) for name in table.index[table["worth"].to_numpy(dtype=bool)]]
         words.append(
@@ -249,7 +247,7 @@ def scaling(study: Study, result: StudyResult) -> Section:
         largest = max(runs)
         parts += [
             growth_bars(name, runs, setting),
-            flow_picture(f"{name}, n = {largest}", runs[largest], partial(law_of, laws)),
+            flow_picture(f"{name}, n = {largest}", runs[largest], laws),
             Table(
                 f"{name}: laws in n, the number at the end of the profile's name",
                 table.drop(columns="growth"),
@@ -363,16 +361,9 @@ def growth_bars(name: str, runs: Mapping[int, Dataflow], setting: Setting) -> Ba
 
 def top_functions(program: Dataflow) -> tuple[str, ...]:
     """Return the candidates that no candidate calls, not even through others."""
-    tree = program.tree
-    candidates = {program.position(name) for name in program.candidates}
-    inside: list[bool] = []  # a node: whether it or what calls it is a candidate's
-    below: set[int] = set()
-    for parent, function in zip(tree.parent, tree.function, strict=True):
-        under = parent >= 0 and inside[parent]
-        if under:
-            below.add(int(function))
-        inside.append(under or int(function) in candidates)
-    return tuple(n for n in program.candidates if program.position(n) not in below)
+    candidates = program.candidates
+    below = {called for caller, called in program.calls_of(candidates) if caller in candidates}
+    return tuple(name for name in candidates if name not in below)
 
 
 def heatmaps(program: Dataflow) -> list[SectionPart]:
@@ -400,29 +391,43 @@ def heatmaps(program: Dataflow) -> list[SectionPart]:
     ]
 
 
-def flow_picture(title: str, program: Dataflow, text: Callable[[Count], str]) -> Tree:
-    """Return the dataflow superimposed on the call tree."""
-    tree = flow_tree(program, text)
+def flow_picture(
+    title: str, program: Dataflow, laws: Mapping[Count, Law] | None = None, root: str = ""
+) -> Tree:
+    """Return the call tree, each node with the data that its function reads, by writer.
+
+    Amounts are laws if there are any, else bytes. Library functions without computation are left
+    out. `root` is the name of the square root of the size, as in `Notation`.
+    """
+    tree, names = program.tree, program.names
+    exchanged = program.transfers > 0
+    active = np.asarray(exchanged.any(axis=0) | exchanged.any(axis=1))
+    shown = [
+        node
+        for node, function in enumerate(tree.function)
+        if tree.inclusive[node] > 0 or active[function]
+    ]
+    shown = [node for node in shown if set(tree.way(node)) <= set(shown)]
+    at = {node: i for i, node in enumerate(shown)}
+
+    def amount(writer: int, reader: int) -> str:
+        if laws is None:
+            return f"{program.transfers[writer, reader]:,.0f} B"
+        return law_text(laws[Count("bytes", names[writer], names[reader])], Notation(root=root))
+
+    labels = []
+    for reader in tree.function[shown].tolist():
+        writers = np.flatnonzero(exchanged[:, reader]).tolist()
+        labels.append("; ".join(f"{names[w]}: {amount(w, reader)}" for w in writers))
     return Tree(
         f"{title}: dataflow on the call tree",
-        tree.names,
-        tree.parents,
-        tree.values,
-        [label.replace("\n", "; ") for label in tree.labels],
+        [names[tree.function[node]] for node in shown],
+        [at.get(int(tree.parent[node]), -1) for node in shown],
+        tree.inclusive[shown],
+        labels,
         "instruction",
         "The width is its computation with everything called; data that it reads, by writer.",
     )
-
-
-def law_of(laws: dict[Count, Law], count: Count) -> str:
-    """Write the law of a number."""
-    return law_text(laws[count])
-
-
-def bytes_of(program: Dataflow, count: Count) -> str:
-    """Write how many bytes pass from one function to another."""
-    source, target = (program.names.index(name) for name in (count.source, count.target))
-    return f"{program.transfers[source, target]:,.0f} B"
 
 
 def share_bars(program: Dataflow, setting: Setting) -> Bars:

@@ -298,28 +298,35 @@ def work_of(splits: list[Split]) -> Work:
 
 
 def design_work(dataflow: Dataflows, workload: Floats, selection: Floats) -> Work:
-    """Return the split of each design, NaN if there is no such program or selection.
+    """Return the split of each design, NaN if there is no such program or selection."""
+    splits, place = distinct_splits(dataflow, workload, selection)
+    work = work_of(splits or [NOTHING])
+    return Work(*(part[place] for part in work))
 
-    Each program and selection is looked at once, however many designs have it.
+
+def distinct_splits(
+    dataflow: Dataflows, workload: Floats, selection: Floats
+) -> tuple[list[Split], NDArray[np.intp]]:
+    """Return the splits of designs, each once, and which one each design has.
+
+    `NOTHING` if there is no such program or selection.
     """
     key = np.asarray(np.asarray(workload) * _SELECTIONS + selection, dtype=np.float64)
     keys, place = np.unique(key, return_inverse=True)
-    work = work_of([_one(dataflow, float(k)) for k in keys] or [_NOTHING])
-    return Work(*(part[place.reshape(key.shape)] for part in work))
+    return [_split_of(dataflow, float(k)) for k in keys], place.reshape(key.shape)
 
 
 _NO_BYTES = Moved(np.nan, np.nan, np.nan, np.nan)
-_NOTHING = Split(
+NOTHING = Split(
     np.nan, np.nan, np.nan, np.nan, _NO_BYTES, _NO_BYTES, np.nan, np.nan, np.nan, np.nan, np.nan, ()
 )
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _one(dataflow: Dataflows, key: float) -> Split:
-    """Return the split of one program and selection; NaN if there is none."""
+def _split_of(dataflow: Dataflows, key: float) -> Split:
     workload, selection = divmod(key, _SELECTIONS)
     if not (0 <= workload < len(dataflow.programs) and selection < 2 ** len(dataflow.candidates)):
-        return _NOTHING
+        return NOTHING
     program = dataflow.programs[int(workload)]
     own = set(program.names[: program.functions])
     names = [name for name in dataflow.chosen(int(selection)) if name in own]

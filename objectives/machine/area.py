@@ -77,22 +77,9 @@ def total_area(
 ) -> Area:
     """Return the area and its parts.
 
-    Parameters
-    ----------
-    engine_area, register_area, interface_area : float or ndarray
-        [LUT]; the first two are outputs of `objectives.machine:engine`.
-    memory_area_per_bit : float or ndarray
-        [LUT/bit], of contexts, buffers and cache alike.
-    pipeline_depth, lanes, streams, context_bits : float or ndarray
-        Each lane keeps ``streams − pipeline_depth`` contexts in its secondary memory, none if
-        that is negative.
-    buffer_bits, cache_size : float or ndarray
-        [bit]; tags and logic of a cache are not counted.
-    engines : float or ndarray
-        Everything but a shared interface is counted this many times: an engine in the pipeline
-        serves only its own core, one behind a bus or DMA can serve all.
-    shared_link : float or ndarray
-        1: all engines are behind one interface; 0: each has its own.
+    Each lane keeps ``streams − pipeline_depth`` contexts in its secondary memory, none if that is
+    negative. Tags and logic of a cache are not counted. All but a shared interface is counted for
+    each engine: one in the pipeline serves only its own core, one behind a bus or DMA all.
 
     Returns
     -------

@@ -125,20 +125,8 @@ def call_break_even(
     fewer that are in all: `break_even` is monotonic in each input but β. Its end is not, since
     never is inf for both.
 
-    Parameters
-    ----------
-    kernel, set_up : Kernel, SetUp
-        The work on the host, and the cost of a call there.
-    interface_latency, interface_latency_per_byte : float or ndarray
-        [cycle] and [cycle/B].
-    shared_link, streams, total_streams, stream_data_rate : float or ndarray
-        Who uses the link, and how much each [B/cycle].
-    element_bytes : float or ndarray
-        The least granularity [B/element].
-    engine_time_per_byte, engine_rounding_time, engine_delay : float or ndarray
-        Outputs of `objectives.sharing:engine_line`, in cycles.
-    calls_in_flight : float or ndarray
-        q.
+    `element_bytes` is the least granularity; the lines of the engine are outputs of
+    `objectives.sharing:engine_line`, in cycles.
 
     Returns
     -------

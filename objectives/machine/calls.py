@@ -113,19 +113,6 @@ def link(
     Each rises with the occupancy, with the calls and with the streams that meet: wait and interval
     rise with the load and are inf from 1 on.
 
-    Parameters
-    ----------
-    granularity : float or ndarray
-        Data of a call [B].
-    call_rate : float or ndarray
-        Of one stream [call/cycle of the host].
-    interface_latency_per_byte : float or ndarray
-        Occupancy of the link for each byte [cycle/B].
-    shared_link : float or ndarray
-        1: `total_streams` meet on the link; 0: the `streams` of one engine do.
-    streams, total_streams : float or ndarray
-        Streams that share one engine, and streams on the chip.
-
     Returns
     -------
     Link
@@ -211,15 +198,6 @@ def turnaround(
 
     Each is a sum that rises with its terms.
 
-    Parameters
-    ----------
-    granularity : float or ndarray
-        Data of a call [B].
-    set_up : SetUp
-        The thread is busy for ``o + h · g`` cycles.
-    link_time, link_wait_time, interface_latency : float or ndarray
-        [cycle].
-
     Returns
     -------
     Turnaround
@@ -256,13 +234,6 @@ def call_interval(
     The larger of the times that the link, and that thread, window and engine, need for a call
     (:func:`objectives.sharing.stream_interval`).
 
-    Parameters
-    ----------
-    link_interval, stream_interval : float or ndarray
-        Cycles of the host.
-    call_rate : float or ndarray
-        Calls that a stream offers [call/cycle].
-
     >>> found = call_interval(link_interval=50.0, stream_interval=600.0, call_rate=1e-3)
     >>> float(found.call_interval), float(found.stream_utilization)
     (600.0, 0.6)
@@ -295,15 +266,6 @@ def offload_terms(
 
     The exposed time is the interval less the engine's part. Overhead is the smaller of it and
     set-up, latency its part beyond set-up. Each is therefore monotonic in all three.
-
-    Parameters
-    ----------
-    granularity : float or ndarray
-        Data of a call [B].
-    kernel : Kernel
-        The work on the host.
-    set_up_time, engine_interval, call_interval : float or ndarray
-        [cycle].
 
     >>> terms = offload_terms(1000.0, 20.0, set_up_time=50.0, engine_interval=400.0,
     ...                       call_interval=600.0)
@@ -399,20 +361,8 @@ def call_time(
     window it is not longer. The window's wait rises with rate and pace as well, but for rounding:
     under light load nothing else is left of it.
 
-    Parameters
-    ----------
-    call_rate : float or ndarray
-        Of one stream [call/cycle].
-    calls_in_flight : float or ndarray
-        q.
-    set_up_time, link_time, link_wait_time, interface_latency : float or ndarray
-        [cycle].
-    engine_time_alone, engine_time : float or ndarray
-        Mean time at the engine without earlier calls of the stream, and with earlier calls that
-        come at `call_rate` [cycle].
-    stream_interval : float or ndarray
-        Pace b of a stream that always has a request [cycle]. The window's wait is the wait of M/D/q
-        with a service of q · b, because calls behind others meet the schedule in their own phase.
+    The window's wait is the wait of M/D/q with a service of q · b for a pace b (`stream_interval`),
+    because calls behind others meet the schedule in their own phase.
 
     Returns
     -------

@@ -187,14 +187,7 @@ def engine(
 
     One stage and many lanes is a replicated engine.
 
-    Parameters
-    ----------
-    lanes : float or ndarray
-        Copies of the pipeline.
-    pipeline_depth : float or ndarray
-        Stages C of a lane.
-    stages, area, elements : Stages, LaneArea, Elements
-        Called by their fields, which broadcast with all else: a row of ``engines`` has them all.
+    `stages`, `area` and `elements` are called by their fields: a row of ``engines`` has them all.
 
     Returns
     -------
@@ -241,19 +234,6 @@ def lanes_for(
 
     A lane accelerates by a product of powers of its inputs, except for the granularity, with
     which the elements jump. The lanes are the required acceleration over that, rounded up.
-
-    Parameters
-    ----------
-    acceleration : float or ndarray
-        That the lanes together give at least.
-    granularity : float or ndarray
-        Data of a call [B].
-    kernel : Kernel
-        The work on the host.
-    clock_period : float or ndarray
-        Of the engine, in cycles of the host.
-    elements : Elements
-        What a lane takes in a clock.
 
     Returns
     -------

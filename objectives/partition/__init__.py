@@ -18,7 +18,7 @@ Modules:
 * ``report``, ``moved``: sections of the report.
 """
 
-from objectives.partition.blocks import Decision, Group, blocks_table, decide, moved_together
+from objectives.partition.blocks import Decision, Group, decide, moved_together
 from objectives.partition.estimate import (
     Estimate,
     block_times,
@@ -62,7 +62,6 @@ __all__ = [
     "area_front",
     "best_partition",
     "block_times",
-    "blocks_table",
     "cpu_time",
     "decide",
     "estimate",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -34,8 +33,6 @@ class Decision(NamedTuple):
 
     optimum: Partition
     greedy: Partition
-    blocks: pd.DataFrame
-    """A row a block: see :func:`blocks_table`."""
     groups: tuple[Group, ...]
     """By falling gain."""
 
@@ -57,33 +54,7 @@ def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
     return Decision(
         best,
         quick,
-        blocks_table(graph, best.moved, quick.moved),
         moved_together(problem, best.moved, quick.moved),
-    )
-
-
-def blocks_table(
-    graph: Graph, optimum: NDArray[np.bool_], greedy: NDArray[np.bool_]
-) -> pd.DataFrame:
-    """Return the executed blocks with where each partition has them.
-
-    Columns: ``function``, ``block`` (LLVM's name), ``line``, ``executions``, ``operations``
-    (instructions on registers) and ``accesses`` of the whole run, ``area``, ``movable``, and where
-    each partition has it: ``optimum`` and ``greedy``, true on the accelerator.
-    """
-    return pd.DataFrame(
-        {
-            "function": graph.function,
-            "block": graph.name,
-            "line": graph.line,
-            "executions": graph.executions,
-            "operations": graph.operations.sum(axis=1),
-            "accesses": graph.hits.sum(axis=1),
-            "area": graph.area,
-            "movable": graph.movable,
-            "optimum": optimum,
-            "greedy": greedy,
-        }
     )
 
 

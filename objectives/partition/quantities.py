@@ -83,36 +83,6 @@ CacheConfiguration: TypeAlias = Annotated[
         typical=(0, 0),
     ),
 ]
-SharedLevel: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "first level that CPU and accelerator share: 1 and 2 are caches, 3 is main memory",
-        low=1,
-        high=3,
-        integer=True,
-    ),
-]
-AcceleratorCache: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "1: the accelerator has private caches above the shared level; 0: it has none",
-        low=0,
-        high=1,
-        integer=True,
-    ),
-]
-SharedPenalty: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle",
-        "latency that sharing adds to a shared cache",
-        low=0.0,
-        better="lower",
-        typical=(0.0, 3.0),
-    ),
-]
 AcceleratorSize: TypeAlias = Annotated[
     Floats,
     Quantity(
@@ -123,64 +93,6 @@ AcceleratorSize: TypeAlias = Annotated[
         typical=(8.0, 128.0),
     ),
 ]
-AcceleratorEfficiency: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle/instruction",
-        "accelerator's time for an instruction on registers",
-        "ε(ACC)",
-        above=0.0,
-        better="lower",
-        typical=(0.1, 0.9),
-    ),
-]
-InterfaceLatencyFactor: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "factor on the three latencies between CPU and accelerator",
-        low=0.0,
-        better="lower",
-        typical=(0.25, 4.0),
-    ),
-]
-CpuEfficiency: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle/instruction",
-        "CPU's time for an instruction on registers",
-        "ε(CPU)",
-        above=0.0,
-        typical=(0.5, 2.0),
-    ),
-]
-ControlLatency: TypeAlias = Annotated[
-    Floats,
-    Quantity("cycle", "transfer of control to the other core", "λ_c", low=0.0, typical=(1, 8)),
-]
-RegisterPushLatency: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle", "transfer of a value that its producer sends", "λ_r,push", low=0.0, typical=(0, 4)
-    ),
-]
-RegisterPullLatency: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle", "transfer of a value that its consumer asks", "λ_r,pull", low=0.0, typical=(0, 8)
-    ),
-]
-Level1Latency: TypeAlias = Annotated[
-    Floats, Quantity("cycle", "access that hits in L1", "λ_m(L1)", low=0.0, typical=(1, 5))
-]
-Level2Latency: TypeAlias = Annotated[
-    Floats, Quantity("cycle", "access that hits in L2", "λ_m(L2)", low=0.0, typical=(8, 40))
-]
-MemoryLatency: TypeAlias = Annotated[
-    Floats,
-    Quantity("cycle", "access that goes to main memory", "λ_m(MEM)", low=0.0, typical=(80, 400)),
-]
-
 
 _CPU, _ACC = "CPU's", "accelerator's"
 _FLOAT = "a sum, difference or product in floating point"
@@ -192,6 +104,10 @@ def _cost(core: str, instructions: str) -> Quantity:
     return Quantity("1", about, low=0.0, high=1e6, better="lower", typical=(1.0, 32.0))
 
 
+def _time(about: str, symbol: str, typical: tuple[float, float]) -> Quantity:
+    return Quantity("cycle", about, symbol, low=0.0, typical=typical)
+
+
 class Architecture(NamedTuple):
     """CPU, accelerator, interface and memory: numbers, or arrays that broadcast.
 
@@ -199,18 +115,81 @@ class Architecture(NamedTuple):
     same time except casts, which are wires on the accelerator.
     """
 
-    shared_level: SharedLevel = 2.0
-    accelerator_cache: AcceleratorCache = 1.0
-    shared_penalty: SharedPenalty = 0.0
-    accelerator_efficiency: AcceleratorEfficiency = 0.5
-    interface_latency_factor: InterfaceLatencyFactor = 1.0
-    cpu_efficiency: CpuEfficiency = 1.0
-    control_latency: ControlLatency = 2.0
-    register_push_latency: RegisterPushLatency = 1.0
-    register_pull_latency: RegisterPullLatency = 3.0
-    level1_latency: Level1Latency = 3.0
-    level2_latency: Level2Latency = 15.0
-    memory_latency: MemoryLatency = 200.0
+    shared_level: Annotated[
+        Floats,
+        Quantity(
+            "1",
+            "first level that CPU and accelerator share: 1 and 2 are caches, 3 is main memory",
+            low=1,
+            high=3,
+            integer=True,
+        ),
+    ] = 2.0
+    accelerator_cache: Annotated[
+        Floats,
+        Quantity(
+            "1",
+            "1: the accelerator has private caches above the shared level; 0: it has none",
+            low=0,
+            high=1,
+            integer=True,
+        ),
+    ] = 1.0
+    shared_penalty: Annotated[
+        Floats,
+        Quantity(
+            "cycle",
+            "latency that sharing adds to a shared cache",
+            low=0.0,
+            better="lower",
+            typical=(0.0, 3.0),
+        ),
+    ] = 0.0
+    accelerator_efficiency: Annotated[
+        Floats,
+        Quantity(
+            "cycle/instruction",
+            "accelerator's time for an instruction on registers",
+            "ε(ACC)",
+            above=0.0,
+            better="lower",
+            typical=(0.1, 0.9),
+        ),
+    ] = 0.5
+    interface_latency_factor: Annotated[
+        Floats,
+        Quantity(
+            "1",
+            "factor on the three latencies between CPU and accelerator",
+            low=0.0,
+            better="lower",
+            typical=(0.25, 4.0),
+        ),
+    ] = 1.0
+    cpu_efficiency: Annotated[
+        Floats,
+        Quantity(
+            "cycle/instruction",
+            "CPU's time for an instruction on registers",
+            "ε(CPU)",
+            above=0.0,
+            typical=(0.5, 2.0),
+        ),
+    ] = 1.0
+    control_latency: Annotated[
+        Floats, _time("transfer of control to the other core", "λ_c", (1, 8))
+    ] = 2.0
+    register_push_latency: Annotated[
+        Floats, _time("transfer of a value that its producer sends", "λ_r,push", (0, 4))
+    ] = 1.0
+    register_pull_latency: Annotated[
+        Floats, _time("transfer of a value that its consumer asks", "λ_r,pull", (0, 8))
+    ] = 3.0
+    level1_latency: Annotated[Floats, _time("access that hits in L1", "λ_m(L1)", (1, 5))] = 3.0
+    level2_latency: Annotated[Floats, _time("access that hits in L2", "λ_m(L2)", (8, 40))] = 15.0
+    memory_latency: Annotated[
+        Floats, _time("access that goes to main memory", "λ_m(MEM)", (80, 400))
+    ] = 200.0
     cpu_logical_cost: Annotated[Floats, _cost(_CPU, "a logical operation or shift")] = 1.0
     cpu_multiply_cost: Annotated[Floats, _cost(_CPU, "a product of integers")] = 1.0
     cpu_divide_cost: Annotated[Floats, _cost(_CPU, "a quotient or remainder of integers")] = 1.0

@@ -1,8 +1,9 @@
-"""Memory organisations side by side: the share of the theoretical speedup, program by program.
+"""The report's section on memory integration: the best one, its robustness, joint moves.
 
-The questions come from T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation
-for the Exploration of CPU-Accelerator Architectures", 2010, section III-B: which organisation is
-best, and does it stay so if sharing a cache costs latency?
+A study names it: ``[report] sections = ["objectives.partition.report:integration"]``. The questions
+come from T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the
+Exploration of CPU-Accelerator Architectures", 2010, section III: which organisation is best, and
+does it stay so if sharing a cache costs latency?
 """
 
 from __future__ import annotations
@@ -20,9 +21,22 @@ from objectives.partition.blocks import decide
 from objectives.partition.estimate import cpu_time
 from objectives.partition.graph import Graph
 from objectives.partition.model import architecture_of, optimal
+from objectives.partition.moved import spans
 from objectives.partition.quantities import Workloads
 
 Rows = Mapping[str, Mapping[str, float]]
+AXES = {
+    "accelerator_size": "accelerator size [instruction]",
+    "accelerator_efficiency": "accelerator's time for an instruction [cycle]",
+    "interface_latency_factor": "factor on the interface's latencies",
+}
+DEFAULTS = {
+    name: float(each.default)
+    for name, each in inspect.signature(optimal).parameters.items()
+    if each.default is not each.empty
+}
+"""Table I of the paper, as the model has it."""
+_SHARE = "share of the theoretical speedup [%]"
 
 
 @dataclass(frozen=True)
@@ -48,59 +62,43 @@ class Comparison:
 
 
 def shares(comparison: Comparison, axis: str, values: Sequence[float]) -> pd.DataFrame:
-    """Return the share of the theoretical speedup that is reached, along an axis.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What is compared.
-    axis : str
-        An input of :func:`objectives.partition.optimal`.
-    values : sequence of float
-        Its values, in the quantity's base unit.
+    """Return the fraction of the theoretical speedup that is reached, along an input of the model.
 
     Returns
     -------
     DataFrame
         A row for each organisation, penalty, value and program: columns ``organisation``,
-        ``penalty``, `axis`, ``program``, and as ratios ``optimum`` and ``greedy`` (shares of the
+        ``penalty``, `axis`, ``program``, and as ratios ``optimum`` and ``greedy`` (fractions of the
         theoretical gain) and ``speedup``.
     """
-    rows = comparison.organisations
-    order = ["organisation", "penalty", axis, "program"]
+    rows, programs = comparison.organisations, list(comparison.profiles.names)
     grid = pd.MultiIndex.from_product(
-        [list(rows), comparison.penalties, list(values), list(comparison.profiles.names)],
-        names=order,
+        [list(rows), comparison.penalties, list(values), programs],
+        names=["organisation", "penalty", axis, "program"],
     ).to_frame(index=False)
-    place = {name: i for i, name in enumerate(comparison.profiles.names)}
     inputs: dict[str, Array] = {n: np.array(v) for n, v in comparison.reference.items()}
     for quantity in ("shared_level", "accelerator_cache"):
         inputs[quantity] = np.array([rows[name][quantity] for name in grid["organisation"]])
     inputs["shared_penalty"] = grid["penalty"].to_numpy(float)
     inputs[axis] = grid[axis].to_numpy(float)
-    programs = np.array([float(place[name]) for name in grid["program"]])
-    found = optimal(comparison.profiles, programs, **inputs)
-    most = found.theoretical_speedup - 1
+    workload = np.array([float(programs.index(name)) for name in grid["program"]])
+    solved = optimal(comparison.profiles, workload, **inputs)
+    most = solved.theoretical_speedup - 1
     with np.errstate(divide="ignore", invalid="ignore"):
-        greedy = np.where(most > 0, (found.greedy_speedup - 1) / most, 0.0)
-    return grid.assign(optimum=found.relative_speedup, greedy=greedy, speedup=found.speedup)
+        greedy = np.where(most > 0, (solved.greedy_speedup - 1) / most, 0.0)
+    return grid.assign(optimum=solved.relative_speedup, greedy=greedy, speedup=solved.speedup)
 
 
-def by_program(found: pd.DataFrame, kind: str = "optimum") -> pd.DataFrame:
-    """Return shares in percent: a row for each organisation and penalty, programs and their mean.
+def by_program(table: pd.DataFrame, kind: str = "optimum") -> pd.DataFrame:
+    """Return one kind of :func:`shares` in percent, by organisation and penalty.
 
-    Parameters
-    ----------
-    found : DataFrame
-        Of :func:`shares`, at one value of the axis.
-    kind : {"optimum", "greedy"}
-        Which partition.
+    A column for each program, and their mean; at one value of the axis.
     """
-    table = 100 * found.pivot_table(
+    percent = 100 * table.pivot_table(
         index=["organisation", "penalty"], columns="program", values=kind, sort=False
     )
-    table["mean"] = table.mean(axis=1)
-    return table
+    percent["mean"] = percent.mean(axis=1)
+    return percent
 
 
 def at_penalty(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
@@ -109,7 +107,7 @@ def at_penalty(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
 
 
 def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return how each organisation stands the penalty.
+    """Return how much the penalty costs each organisation.
 
     Parameters
     ----------
@@ -124,12 +122,11 @@ def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.
         A row an organisation: means without and with the largest penalty in percent, their ratio,
         the worst program with the penalty, and at how many of the settings the organisation has the
         highest mean speedup, alone or with others, without and with the penalty. (Speedups, as
-        shares of a theoretical gain near 0 say nothing.)
+        fractions of a theoretical gain near 0 say nothing.)
     """
     penalties = at_reference.index.get_level_values("penalty")
     low, high = penalties.min(), penalties.max()
-    first = at_penalty(at_reference, low)
-    last = at_penalty(at_reference, high)
+    first, last = at_penalty(at_reference, low), at_penalty(at_reference, high)
     programs = last.drop(columns="mean")
     table = pd.DataFrame(
         {
@@ -141,22 +138,19 @@ def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.
         }
     )
     for penalty in (low, high):
-        best, settings = _times_best(along, penalty)
-        table[f"best at {penalty:g} (of {settings})"] = best.reindex(table.index, fill_value=0)
+        means = [_mean_speedups(varied, penalty) for varied in along]
+        times = sum(mean.ge(mean.max(axis=1) - 1e-9, axis=0).sum() for mean in means)
+        column = f"best at {penalty:g} (of {sum(map(len, means))})"
+        table[column] = pd.Series(times).reindex(table.index, fill_value=0).astype(int)
     return table
 
 
-def _times_best(along: Sequence[pd.DataFrame], penalty: float) -> tuple[pd.Series[int], int]:
-    """Count the settings at which each organisation has the highest mean speedup."""
-    counts: list[pd.Series[int]] = []
-    settings = 0
-    for found in along:
-        axis = found.columns[2]
-        chosen = found[found["penalty"] == penalty]
-        mean = chosen.pivot_table(index=axis, columns="organisation", values="speedup")
-        counts.append((mean.ge(mean.max(axis=1) - 1e-9, axis=0)).sum())
-        settings += len(mean)
-    return pd.concat(counts, axis=1).sum(axis=1).astype(int), settings
+def _mean_speedups(varied: pd.DataFrame, penalty: float) -> pd.DataFrame:
+    """Return the programs' mean speedup, by the value of the axis and organisation."""
+    chosen = varied[varied["penalty"] == penalty]
+    axis = str(varied.columns[2])
+    means = chosen.pivot_table(index=axis, columns="organisation", values="speedup", sort=False)
+    return means.sort_index()
 
 
 def groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame:
@@ -176,57 +170,19 @@ def groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame
         ``blocks``, ``area`` in instructions, ``together`` and ``alone``: the savings of all blocks,
         and of the best block by itself, as fractions of the time on the CPU.
     """
-    size = inputs.get("accelerator_size", 128.0)
-    found = []
-    architecture = architecture_of(inputs)
+    size, architecture = inputs.get("accelerator_size", 128.0), architecture_of(inputs)
+    rows = []
     for graph in graphs:
-        decision = decide(graph, architecture, size)
-        alone = cpu_time(graph, architecture)
-        for group in decision.groups:
-            found.append(
-                {
-                    "program": graph.program,
-                    "where": _places(graph, group.blocks.tolist()),
-                    "blocks": len(group.blocks),
-                    "area": group.area,
-                    "together": group.gain / alone,
-                    "alone": group.alone / alone,
-                }
-            )
+        time = cpu_time(graph, architecture)
+        for group in decide(graph, architecture, size).groups:
+            lines: dict[str, list[int]] = {}
+            for block in group.blocks.tolist():
+                lines.setdefault(graph.function[block], []).append(int(graph.line[block]))
+            places = (f"{name} {spans(each)}".rstrip() for name, each in lines.items())
+            sizes = (len(group.blocks), group.area, group.gain / time, group.alone / time)
+            rows.append((graph.program, ", ".join(places), *sizes))
     columns = ["program", "where", "blocks", "area", "together", "alone"]
-    return pd.DataFrame(found, columns=columns)
-
-
-def _places(graph: Graph, blocks: Sequence[int]) -> str:
-    """Return the functions of some blocks, each with its lines: ``idct 231–234, main 9``."""
-    lines: dict[str, list[int]] = {}
-    for block in blocks:
-        lines.setdefault(graph.function[block], []).append(int(graph.line[block]))
-    spans = {name: [n for n in each if n > 0] for name, each in lines.items()}
-    return ", ".join(f"{name} {_span(each)}".rstrip() for name, each in spans.items())
-
-
-def _span(lines: Sequence[int]) -> str:
-    if not lines:
-        return ""
-    low, high = min(lines), max(lines)
-    return str(low) if low == high else f"{low}–{high}"
-
-
-# ---------------------------------------------------------------- the section on memory integration
-
-AXES = {
-    "accelerator_size": "accelerator size [instruction]",
-    "accelerator_efficiency": "accelerator's time for an instruction [cycle]",
-    "interface_latency_factor": "factor on the interface's latencies",
-}
-DEFAULTS = {
-    name: float(each.default)
-    for name, each in inspect.signature(optimal).parameters.items()
-    if each.default is not each.empty
-}
-"""Table I of the paper, as the model has it."""
-_SHARE = "share of the theoretical speedup [%]"
+    return pd.DataFrame(rows, columns=columns)
 
 
 @needs("profiles")
@@ -352,11 +308,8 @@ def _programs(optimum: pd.DataFrame, penalty: float) -> Bars:
     return Bars(title, [str(c) for c in table.columns], bars, _SHARE)
 
 
-def _along(axis: str, found: pd.DataFrame, penalty: float) -> Lines:
-    chosen = found[found["penalty"] == penalty]
-    mean = chosen.pivot_table(
-        index=axis, columns="organisation", values="speedup", sort=False
-    ).sort_index()
+def _along(axis: str, varied: pd.DataFrame, penalty: float) -> Lines:
+    mean = _mean_speedups(varied, penalty)
     lines = [(str(name), mean.index.to_numpy(), mean[name].to_numpy()) for name in mean]
     title = f"Along {axis.replace('_', ' ')}, penalty of {penalty:g}"
     note = "Below 1: the penalty costs more than the accelerator gains."

@@ -106,18 +106,4 @@ def share_out(
     streams: Streams,
     passes: Passes = 1.0,
 ) -> ShareOut:
-    """Return the elements of a call per lane, and the number of engines.
-
-    Parameters
-    ----------
-    call_rate : float or ndarray
-        Of one stream [call/s].
-    granularity, element_bytes : float or ndarray
-        Data of a call [B], and data that a lane takes in one clock [B/element].
-    lanes : float or ndarray
-        Lanes of one engine.
-    total_streams, streams : float or ndarray
-        On the chip, and served by one engine.
-    passes : float or ndarray
-        Times that an element goes through its lane.
-    """
+    """Return the elements of a call per lane, and the number of engines."""

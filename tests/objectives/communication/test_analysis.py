@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dse.model.section import Tree
 from objectives.communication import Dataflow, Setting, acceleration, load_dataflow, load_dataflows
 from objectives.communication.analysis import (
     COUNTS,
@@ -21,16 +20,14 @@ from objectives.communication.analysis import (
     communication_share,
     counts,
     fit_laws,
-    flow_tree,
     law_table,
     local_or_global,
     memory_wall,
     speedups,
 )
 from objectives.communication.dataflow import Dataflows
-from objectives.communication.laws import Notation, law_text
+from objectives.communication.laws import Notation
 from objectives.communication.report import (
-    bytes_of,
     families,
     flow_picture,
     top_functions,
@@ -215,17 +212,14 @@ def test_the_busiest_functions_are_in_the_order_of_their_computation(jpeg: Dataf
 def test_the_call_tree_carries_the_laws() -> None:
     runs = {side: rotation("recursive", side) for side in SIDES}
     laws = fit_laws(list(runs.values()), [side * side for side in SIDES])
-    tree = flow_tree(runs[128], lambda c: law_text(laws[c], Notation(root="side")))
+    tree = flow_picture("p", runs[128], laws, root="side")
     at = tree.names.index("turn_quarters")
     assert tree.names[tree.parents[at]] == "main"
-    assert tree.labels[at].splitlines() == [
-        "load: 2·n words − 4 B",
-        "turn_quarters: (log2(side) − 1)·n words",
-    ]
+    law = "load: 2·n words − 4 B; turn_quarters: (log2(side) − 1)·n words"
+    assert tree.labels[at] == law
     work = subtree(raw("rotate/recursive-128"), "turn_quarters")[1]
-    assert tree.values[at] == work
-    assert isinstance(Tree("t", tree.names, tree.parents, tree.values, tree.labels), Tree)
-    picture = flow_picture("p", runs[128], lambda c: bytes_of(runs[128], c))
+    assert np.asarray(tree.values)[at] == work
+    picture = flow_picture("p", runs[128])
     assert "load: 131,068 B; turn_quarters: 393,216 B" in picture.labels
 
 

@@ -238,8 +238,6 @@ def test_what_is_not_to_choose_has_a_remedy(
         study(named, **given)
 
 
-
-
 def test_nothing_is_included_in_what_has_no_parts() -> None:
     mapping = {
         "study": {"name": "parts", "models": ["objectives.partition:optimal"]},

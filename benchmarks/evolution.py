@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -23,19 +23,19 @@ from benchmarks import peer_problems
 from benchmarks.peers import Truth, enumerated
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
-from dse.search import drawing, evolution
-from dse.search.base import Settings, method_of
-from dse.search.judges import Judges
-from dse.search.stall import Stall
+from dse.search import evolution
+from dse.search.base import SearchSettings, Start
+from dse.search.convergence import StallDetector
+from dse.search.workers import BatchEvaluator
 
 _PARTS: tuple[tuple[str, Any, str], ...] = (
-    ("evaluating", Judges, "judge"),
+    ("evaluating", BatchEvaluator, "evaluate"),
     ("values of designs", Space, "from_unit"),
-    ("children", evolution, "children"),
-    ("repeats", drawing.Drawing, "fresh"),
-    ("selection", evolution, "selected"),
-    ("stalled?", Stall, "grown"),
-    ("storage", evolution._Rows, "added"),
+    ("children", evolution, "make_children"),
+    ("repeats", evolution.VisitedDesigns, "visit"),
+    ("selection", evolution, "select"),
+    ("stalled?", StallDetector, "add_generations"),
+    ("storage", evolution._GrowingArray, "append"),
 )
 """What is measured: its name, and the function that does it."""
 
@@ -68,15 +68,16 @@ def measured() -> Iterator[dict[str, float]]:
 
 
 def searched(
-    evaluator: Evaluator, designs: int, generation: int | None, seed: int
-) -> tuple[dict[str, float], evolution.Evolved]:
+    evaluator: Evaluator, designs: int, generation: int, seed: int
+) -> tuple[dict[str, float], evolution.Population]:
     """Return the microseconds a design of each part and of all, and where the search ended."""
-    settings = Settings("evolution", designs, generation=generation, seed=seed)
-    method, objectives = method_of("evolution"), len(evaluator.objectives)
-    plan = method.plan("evolution", settings, evaluator.space, objectives, [])
+    settings = SearchSettings("evolution", designs, generation=generation, seed=seed)
+    plan = evolution.plan(settings, evaluator.space, len(evaluator.objectives), [])
     with measured() as spent:
         began = time.process_time()
-        state = [*evolution.evolve(evaluator, plan)][-1]
+        search = evolution.Evolution(Start(evaluator, plan))
+        deque(search.steps(), maxlen=0)
+        state = search.population
         whole = time.process_time() - began
     found = {name: spent[name] for name, _, _ in _PARTS}
     found["all else"] = whole - sum(found.values())
@@ -89,14 +90,14 @@ def compared(name: str, evaluator: Evaluator, given: argparse.Namespace) -> None
     truth = None
     if evaluator.space.size is not None:
         truth = Truth.of(enumerated(evaluator)[0], evaluator.signs, "")
-    searched(evaluator, 10_000, None, 0)  # imports, and tables that are made once
+    searched(evaluator, 10_000, 0, 0)  # imports, and tables that are made once
     columns: dict[str, dict[str, float]] = {}
-    for generation in given.generation or [None]:
+    for generation in given.generation or [0]:
         runs, fronts = [], []
         for seed in range(given.seeds):
             costs, state = searched(evaluator, given.designs, generation, seed)
             runs.append(costs)
-            inside = state.judged.objectives[state.judged.feasible] * evaluator.signs
+            inside = state.evaluated.objectives[state.evaluated.feasible] * evaluator.signs
             fronts.append(truth.covered(inside) if truth else float("nan"))
         column = {part: statistics.median(run[part] for run in runs) for part in runs[0]}
         columns[str(generation or "as planned")] = column | {"front": statistics.median(fronts)}

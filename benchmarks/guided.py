@@ -34,10 +34,10 @@ from benchmarks import peer_problems
 from benchmarks.peers import Truth, enumerated
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import evaluate_designs
+from dse.evaluate.samples import sobol_points
 from dse.model import Array
-from dse.search.base import Plan, Start, method_of
-from dse.search.drawing import Drawing
-from dse.search.variation import first
+from dse.search.base import SearchSettings, Start, method_of
+from dse.search.evolution import VisitedDesigns
 from dse.study.study import ResolvedStudy, read_study
 
 _MARKS = (60, 200)
@@ -59,11 +59,11 @@ def searched(method: str, generation: int) -> Callable[[Evaluator, int, int], Ev
     """Return a search of the product; of designs that it repeats, the first counts."""
 
     def run(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
-        plan = Plan(method, designs, generation, seed, None, {})
+        plan = SearchSettings(method, designs, generation, seed, None, {})
         search = method_of(method).start(Start(evaluator, plan))
         for _ in search.steps():
             pass
-        return search.outcome().judged
+        return search.outcome().evaluated
 
     return run
 
@@ -72,14 +72,14 @@ def random(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
     rng = np.random.default_rng(seed)
     none = np.empty((0, len(evaluator.space.variables)))
     drawn = rng.random((designs, none.shape[1]))
-    unit = Drawing(evaluator, none).fresh(drawn, designs, rng, none)
+    unit = VisitedDesigns(evaluator, none).visit(drawn, designs, rng)
     return evaluate_designs(evaluator, evaluator.space.from_unit(unit), 0)
 
 
 def sobol(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
     none = np.empty((0, len(evaluator.space.variables)))
-    points = first(evaluator.space, 8 * designs, np.random.default_rng(seed))
-    unit = Drawing(evaluator, none).new(points)[:designs]
+    points = sobol_points(none.shape[1], 8 * designs, np.random.default_rng(seed))
+    unit = VisitedDesigns(evaluator, none).find_new(points)[:designs]
     return evaluate_designs(evaluator, evaluator.space.from_unit(unit), 0)
 
 

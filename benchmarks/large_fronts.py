@@ -29,7 +29,7 @@ from dse.result.folder import DESIGNS, FRONT, save
 from dse.result.record import Result
 from dse.result.storage import Store
 from dse.result.tables import result_of
-from dse.search.base import Plan, Start, method_of
+from dse.search.base import SearchSettings, Start, method_of
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy, study_of_mapping
 from tests.browser import browser, open_report
@@ -97,7 +97,7 @@ def opening(page: Path) -> dict[str, tuple[float, float]]:
 
 def measure(method: str, designs: int, folder: Path) -> None:
     study = study_of(method, designs)
-    plan: Plan = study.plan
+    plan: SearchSettings = study.plan
     phases: dict[str, tuple[float, float]] = {}
     search = method_of(plan.method).start(Start(study.evaluator, plan, workers=WORKERS))
     timed(phases, "search", lambda: list(search.steps()))

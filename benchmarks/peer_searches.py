@@ -15,7 +15,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import evaluate_designs
 from dse.evaluate.space import Choice, Integer, Points, Space, Values
 from dse.model import Array
-from dse.search.base import UNLIMITED, Plan, Settings, Start, method_of
+from dse.search.base import UNLIMITED, SearchSettings, Start, method_of
 from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import Ranges
 
@@ -92,9 +92,9 @@ def shown(points: Array, logs: NDArray[np.bool_], signs: Array) -> Array:
 
 def evolution(task: Task) -> bool:
     """Evolution as the product plans it, without an end."""
-    settings = Settings("evolution", UNLIMITED, seed=task.seed)
+    settings = SearchSettings("evolution", UNLIMITED, seed=task.seed)
     count = len(task.evaluator.objectives)
-    return _ours(task, method_of("evolution").plan("evolution", settings, task.space, count, []))
+    return _ours(task, method_of("evolution").plan(settings, task.space, count, []))
 
 
 def bound(task: Task) -> bool:
@@ -102,12 +102,12 @@ def bound(task: Task) -> bool:
     if task.seed or (task.space.size is None and find_missing_declarations(Ranges(task.evaluator))):
         return False  # once is enough, as it is not random; and it needs to know how models move
     task.until += 9 * task.seconds
-    settings = Settings("bound", UNLIMITED, tolerance=0.01)
+    settings = SearchSettings("bound", UNLIMITED, tolerance=0.01)
     count = len(task.evaluator.objectives)
-    return _ours(task, method_of("bound").plan("bound", settings, task.space, count, []))
+    return _ours(task, method_of("bound").plan(settings, task.space, count, []))
 
 
-def _ours(task: Task, plan: Plan) -> bool:
+def _ours(task: Task, plan: SearchSettings) -> bool:
     search = method_of(plan.method).start(Start(task.evaluator, plan))
     for _ in search.steps():
         if task.late:
@@ -115,7 +115,7 @@ def _ours(task: Task, plan: Plan) -> bool:
     task.until = time.process_time()
     outcome = search.outcome()
     task.designs = outcome.tally.evaluated
-    task.kept = [outcome.judged.objectives[outcome.on_front]]
+    task.kept = [outcome.evaluated.objectives[outcome.on_front]]
     return True
 
 

@@ -32,7 +32,7 @@ from benchmarks.peer_searches import SEARCHES, Task, installed, shown
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import hypervolume, is_nondominated, scaled
 from dse.model import Array
-from dse.search.base import Settings, Start, method_of
+from dse.search.base import SearchSettings, Start, method_of
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
 from tests.quality import recall
@@ -102,7 +102,8 @@ class Row:
 def enumerated(evaluator: Evaluator) -> tuple[Array, float, int]:
     """Return the whole front, the seconds of processor, and the designs."""
     method = method_of("exhaustive")
-    plan = method.plan("exhaustive", Settings(), evaluator.space, len(evaluator.objectives), [])
+    settings = SearchSettings("exhaustive")
+    plan = method.plan(settings, evaluator.space, len(evaluator.objectives), [])
     search = method.start(Start(evaluator, plan, workers=Workers(2)))
     began = time.process_time()
     for _ in search.steps():
@@ -110,7 +111,7 @@ def enumerated(evaluator: Evaluator) -> tuple[Array, float, int]:
     seconds = time.process_time() - began
     outcome = search.outcome()
     assert outcome.complete
-    points = outcome.judged.objectives[outcome.on_front] * evaluator.signs
+    points = outcome.evaluated.objectives[outcome.on_front] * evaluator.signs
     return points, seconds, outcome.tally.evaluated
 
 

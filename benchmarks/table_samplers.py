@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 
 import dse
 from dse.evaluate.table_space import ROW, TableSpace
-from dse.search.base import Settings
-from dse.search.evolution import evolve
-from dse.search.plan import plan
-from dse.search.samplers import sample
+from dse.search.base import SearchSettings, Start
+from dse.search.evolution import Evolution
+from dse.search.method_choice import choose_method
+from dse.search.optuna_adapter import Sampling
 
 METHODS = ("random rows", "RandomSampler", "QMCSampler", "evolution", "NSGAIISampler", "TPESampler")
 SHARES = (0.5, 0.9, 1.0)
@@ -82,14 +83,17 @@ def _drawn(study: dse.Study, method: str, draws: int, seed: int) -> NDArray[np.i
     evaluator, space = study.evaluator, study.evaluator.space
     if method == "random rows":
         return np.random.default_rng(seed).permutation(space.size or 0)[:draws]
-    settings = Settings(method=method, evaluations=draws, seed=seed)
-    chosen = plan(settings, evaluator, [])
+    settings = SearchSettings(method=method, evaluations=draws, seed=seed)
+    chosen = choose_method(settings, evaluator, [])
     assert chosen is not None
     if method == "evolution":
         chosen = replace(chosen, generation=min(chosen.generation, 100))
-        *_, last = evolve(evaluator, chosen)
-        return np.asarray(space.from_unit(last.unit)[ROW])
-    return np.concatenate([batch.points[ROW] for batch in sample(evaluator, chosen, None)])
+        evolution = Evolution(Start(evaluator, chosen))
+        deque(evolution.steps(), maxlen=0)
+        return np.asarray(space.from_unit(evolution.population.unit)[ROW])
+    sampling = Sampling(Start(evaluator, chosen))
+    deque(sampling.steps(), maxlen=0)
+    return np.concatenate([points[ROW] for points, _ in sampling.samples.batches])
 
 
 if __name__ == "__main__":

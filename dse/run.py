@@ -27,10 +27,13 @@ from dse.result.record import CUT_SHORT, Result
 from dse.result.tables import result_of
 from dse.search.base import METHODS, Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
-from dse.search.diagnosis import explain_if_all_skipped, explain_undefined_objective
+from dse.search.diagnosis import (
+    explain_if_all_skipped,
+    explain_infeasibility,
+    explain_undefined_objective,
+)
 from dse.search.outcome import Outcome
 from dse.search.reproduction import Reproduction, reproduce
-from dse.search.tally import why_infeasible
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers, is_late
 from dse.study.execution import METHOD, choose_search, workers_of
 from dse.study.study import ResolvedStudy
@@ -39,14 +42,13 @@ if TYPE_CHECKING:
     from dse.explain.explanation import Explanation
     from dse.result.storage import Store
 
-_SAMPLERS = "dse.search.samplers"  # the module of methods that keep each trial
+_SAMPLERS = "dse.search.optuna_adapter"  # the module of methods that keep each trial
 _ESCAPES = str.maketrans({c: f"%{ord(c):02X}" for c in "%?#"})  # of a path in a URL
 NOTE_INTERVAL = 2.0  # seconds between two notes of the progress, which `dse status` reads
 _MIN_NEW, _MAX_NEW = 16, 1 << 22  # the bounds of the number of designs between two checkpoints
 _LARGEST_FRONT = 2_000_000  # designs: about 500 MB, and ten seconds to write
 _AUDIT_FRACTION = 0.25  # of the time limit
 _KEPT = "what was finished is kept, and the next run goes on from there"
-_MAX_START = 5.0  # seconds beyond the time limit that processes may take to start
 
 
 class StoppedError(DseError):
@@ -65,6 +67,7 @@ class _Session(NamedTuple):
     workers: Workers
     notes: Mapping[str, str]
     search: Search
+    earlier: Progress
 
     def save_checkpoint(self) -> None:
         """Write the state and the method of the search, from which another run continues."""
@@ -175,8 +178,7 @@ def _prepare(
     """Start workers, check the models against their contract, and start or resume the search."""
     if study.plan.timeout is not None:
         now = time.time()
-        limited = replace(workers, until=now + study.plan.timeout, since=now)
-        workers = _start_workers(study, limited)
+        workers = replace(workers, until=now + study.plan.timeout, since=now)
     notes = check_contract(study, workers)
     state = read_state(out / files.CHECKPOINT, study.digest) if out is not None else {}
     study = choose_search(study, workers, str(state.pop(METHOD, "")))
@@ -188,7 +190,7 @@ def _prepare(
         search = method_of(study.plan.method).start(start)
     except (DesignError, ModelError) as error:
         raise StoppedError(f"{study.name}: {error}") from error
-    return _Session(study, out, copies, store, workers, notes, search)
+    return _Session(study, out, copies, store, workers, notes, search, search.progress())
 
 
 @contextmanager
@@ -225,18 +227,6 @@ def _open_storage(study: ResolvedStudy, out: Path | None) -> Iterator[Store | Fr
         store.close()
 
 
-def _start_workers(study: ResolvedStudy, workers: Workers) -> Workers:
-    try:
-        return workers.begun(study.evaluator, _MAX_START)
-    except DesignError as error:
-        raise StoppedError(f"{study.name}: {error}") from error
-    except LateError as error:
-        raise StoppedError(
-            f"{study.name}: the processes of the workers had not begun after {error.waited:.1f} s, "
-            "when the time was over"
-        ) from None
-
-
 def check_contract(
     study: ResolvedStudy, workers: Workers | None = None, seconds: float = np.inf
 ) -> dict[str, str]:
@@ -259,7 +249,7 @@ def check_contract(
         seconds = min(seconds, _AUDIT_FRACTION * timeout)
     try:
         halfway = replace(workers, until=workers.midway)  # the search names a design that hangs
-        found = halfway.alone(audit, study.evaluator, seconds)
+        found = halfway.call(audit, study.evaluator, seconds)
     except DesignError as error:
         raise StoppedError(f"{study.name}: {error}") from error
     except LateError as error:
@@ -346,7 +336,7 @@ def _check(session: _Session, ended: _Ended) -> Reproduction | None:
     if study.evaluator.wiring.models and (claims or not ended.goes_on):
         try:
             workers = replace(session.workers, until=NEVER)
-            check = workers.alone(reproduce, study.evaluator, outcome)
+            check = workers.call(reproduce, study.evaluator, outcome)
         except RepeatabilityError as error:
             session.drop_checkpoint()
             raise StoppedError(f"{study.name}: {error} No result is kept.") from error
@@ -363,8 +353,8 @@ def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
     if skipped := explain_if_all_skipped(outcome.tally):
         return StoppedError(f"{study.name}: {skipped}")
     evaluator = study.evaluator
-    undefined = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
-    message, remedy = why_infeasible(
+    undefined = np.atleast_1d(np.isnan(outcome.evaluated.objectives).any(axis=0))
+    message, remedy = explain_infeasibility(
         outcome.tally,
         evaluator.constraints,
         [o.name for o, bad in zip(evaluator.objectives, undefined, strict=True) if bad],
@@ -380,7 +370,7 @@ def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
 def _keep(session: _Session, ended: _Ended, check: Reproduction | None, began: float) -> Result:
     """Make the result; write storage, tables, and a checkpoint if another run can continue."""
     study, out, store, outcome = session.study, session.out, session.store, ended.outcome
-    seconds, earlier = time.monotonic() - began, session.search.earlier()
+    seconds, earlier = time.monotonic() - began, session.earlier
     result = result_of(
         study, outcome, ended.stopped, seconds, session.workers, session.notes, earlier
     )

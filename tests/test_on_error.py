@@ -15,8 +15,9 @@ import pytest
 import dse
 from dse.result.folder import CHECKPOINT
 from dse.run import StoppedError, run
-from dse.search.base import Progress, Start, method_of
-from dse.search.outcome import of_sample
+from dse.search.base import Progress, Start
+from dse.search.evolution import Evolution
+from dse.search.outcome import outcome_of_sample
 from tests.crashing import SEARCHES
 from tests.toy import MODEL, STUDY
 
@@ -174,14 +175,14 @@ def test_what_raised_has_the_number_of_its_design_in_a_resumed_run_too(
 
 def test_what_raised_is_not_run_again_after_the_search(tmp_path: Path) -> None:
     study = _study(tmp_path, RAISES, "evolution", SKIPS)
-    search = method_of("evolution").start(Start(study.evaluator, study.plan))
+    search = Evolution(Start(study.evaluator, study.plan))
     for _ in search.steps():
         pass
-    judged = search._state.judged  # type: ignore[attr-defined]
-    points = study.evaluator.space.from_unit(search._state.unit)  # type: ignore[attr-defined]
+    evaluated = search.population.evaluated
+    points = study.evaluator.space.from_unit(search.population.unit)
     models = tuple(replace(m, function=_never) for m in study.evaluator.wiring.models)
     dead = replace(study.evaluator, wiring=replace(study.evaluator.wiring, models=models))
-    outcome = of_sample(dead, points, judged, "evolution")
+    outcome = outcome_of_sample(dead, points, evaluated, "evolution")
     assert outcome.tally.raised == (points["lanes"] == 7).sum() > 0
 
 

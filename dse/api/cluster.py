@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from dse.problems import InputError, Problem, without_passwords
-from dse.search.cluster import ANSWERS, Cluster
+from dse.search.cluster import ANSWER_SECONDS, Cluster
 from dse.study.credentials import hidden
 
 _LOGGERS = ("asyncio", "tornado", "distributed")
@@ -38,10 +38,10 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
         if name.partition(".")[0] in _LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # errors are reported below
     try:
-        asyncio.run(asyncio.wait_for(_ask(address), 1.5 * ANSWERS))
+        asyncio.run(asyncio.wait_for(_ask(address), 1.5 * ANSWER_SECONDS))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions; `Cluster.check` compares them
-            client = Client(address, timeout=ANSWERS, set_as_default=False)
+            client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except Exception as error:  # any kind of server may answer, or none
         reason = " ".join(str(error).split()) or type(error).__name__
         if shown != address:  # a message may quote parts of the address
@@ -52,7 +52,7 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
         yield Cluster(client, shown)
     finally:
         with suppress(Exception):
-            client.close(timeout=ANSWERS)
+            client.close(timeout=ANSWER_SECONDS)
 
 
 async def _ask(address: str) -> None:
@@ -60,7 +60,9 @@ async def _ask(address: str) -> None:
     from distributed.comm.core import connect
     from distributed.security import Security
 
-    comm = await connect(address, timeout=ANSWERS, **Security().get_connection_args("client"))
+    comm = await connect(
+        address, timeout=ANSWER_SECONDS, **Security().get_connection_args("client")
+    )
     try:
         await comm.write({"op": "identity", "reply": True})
         answer = await comm.read()

@@ -191,7 +191,7 @@ def _insert_trials(database: sqlite3.Connection, evaluator: Evaluator, outcome: 
         "trial_values",
         (
             (None, i, k, value if math.isfinite(value) else None, _kind(value))
-            for i, row in zip(ids, outcome.judged.objectives[rows].tolist(), strict=True)
+            for i, row in zip(ids, outcome.evaluated.objectives[rows].tolist(), strict=True)
             for k, value in enumerate(row)
         ),
     )
@@ -244,7 +244,7 @@ def registered(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
     front = np.flatnonzero(outcome.on_front)
     if len(front) <= REGISTERED:
         return front
-    points = outcome.judged.objectives[front] * evaluator.signs
+    points = outcome.evaluated.objectives[front] * evaluator.signs
     always = [*points.argmin(axis=0).tolist(), find_compromise(points, evaluator.signs)]
     even = np.linspace(0, len(front) - 1, REGISTERED - len(always)).astype(np.int64)
     return np.asarray(front[np.union1d(even, always)])

@@ -29,7 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.result.database import DIGEST, PART, FrontDatabase, StorageError, part_note
-from dse.search.asking import quiet
+from dse.search.optuna_adapter import quiet
 from dse.search.outcome import Outcome
 from dse.study.credentials import hidden, is_masked, is_server, shown_url
 

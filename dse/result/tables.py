@@ -22,8 +22,12 @@ from dse.model.values import plural
 from dse.problems import without_passwords
 from dse.result.record import CUT_SHORT, Certificate, Column, Cut, Result, Role
 from dse.search.base import UNLIMITED, Progress
-from dse.search.diagnosis import describe_skipped, explain_undefined, note_skipped
-from dse.search.inert_variables import find_inert_variables
+from dse.search.diagnosis import (
+    describe_skipped,
+    explain_undefined,
+    find_inert_variables,
+    note_skipped,
+)
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
 from dse.search.workers import Workers
@@ -60,7 +64,7 @@ def result_of(
         objectives=study.evaluator.objectives,
         columns=_columns(study),
         designs=designs_table(
-            study, outcome.numbers, outcome.points, outcome.judged, outcome.on_front
+            study, outcome.numbers, outcome.points, outcome.evaluated, outcome.on_front
         ),
         certificate=certificate,
         convergence=outcome.convergence,
@@ -133,7 +137,7 @@ def _proven(outcome: Outcome) -> dict[str, Any]:
         "boxes": gap.boxes,
         "decided": gap.decided,
         "rests_on": tuple(ground._asdict() for ground in gap.rests_on),
-        "tolerances": {n: list(pair) for n, pair in gap.apart.items()} if finite else {},
+        "tolerances": {n: list(pair) for n, pair in gap.tolerances.items()} if finite else {},
     }
 
 
@@ -340,8 +344,8 @@ def cuts_of(constraints: Sequence[Constraint], outcome: Outcome) -> tuple[Cut, .
     The infeasible designs that a search kept are an even sample. Each of them counts for the first
     constraint, in the study's order, that it violates.
     """
-    kept = ~(violations(constraints, outcome.judged.constrained) <= 0)  # a violation may be NaN
-    rows = np.flatnonzero(kept.any(axis=1) & ~outcome.judged.feasible)
+    kept = ~(violations(constraints, outcome.evaluated.constrained) <= 0)  # a violation may be NaN
+    rows = np.flatnonzero(kept.any(axis=1) & ~outcome.evaluated.feasible)
     if len(rows) > SAMPLE:
         rows = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
     first = kept[rows].argmax(axis=1) if len(constraints) else np.empty(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Axes: designs as whole numbers on axes, and how objectives are declared to move along them.
+"""Axes: designs as whole numbers on axes, and the declared directions of objectives along them.
 
 A number has one axis, and so has a choice of rows; a choice of named parts has one for each part.
 A continuum is searched on a grid.
@@ -38,7 +38,7 @@ class Axis:
     ordered : bool
         Whether places that are near each other are alike.
     part : int or None
-        Which bit of the variable's subset it is, if it is one.
+        The bit of the variable's subset, if it chooses parts.
     """
 
     variable: int
@@ -63,16 +63,16 @@ class Axes:
     @cached_property
     def all(self) -> tuple[Axis, ...]:
         """The axes in the order of the variables."""
-        found: list[Axis] = []
+        axes: list[Axis] = []
         for i, variable in enumerate(self.space.variables.values()):
             if isinstance(variable, Choice) and variable.about == SUBSET:
                 bits = int(np.bitwise_or.reduce(self._subsets[i]))
                 parts = [bit for bit in range(bits.bit_length()) if bits >> bit & 1]
-                found += [Axis(i, 2, False, part) for part in parts]
+                axes += [Axis(i, 2, False, part) for part in parts]
             else:
                 count = STEPS + 1 if variable.count is None else variable.count
-                found.append(Axis(i, count, not isinstance(variable, Choice)))
-        return tuple(found)
+                axes.append(Axis(i, count, not isinstance(variable, Choice)))
+        return tuple(axes)
 
     @cached_property
     def _subsets(self) -> dict[int, Places]:
@@ -86,37 +86,37 @@ class Axes:
     def places(self, unit: Array) -> Places:
         """Return the places of designs, given as points of the unit cube, on each axis."""
         variables = tuple(self.space.variables.values())
-        found = np.empty((len(unit), len(self.all)), dtype=np.int64)
+        places = np.empty((len(unit), len(self.all)), dtype=np.int64)
         for k, axis in enumerate(self.all):
             variable, column = variables[axis.variable], np.clip(unit[:, axis.variable], 0.0, 1.0)
             if variable.count is None:
-                found[:, k] = np.round(column * STEPS)
+                places[:, k] = np.round(column * STEPS)
             elif axis.part is None:
-                found[:, k] = variable.place(column)
+                places[:, k] = variable.place(column)
             else:
-                found[:, k] = self._subsets[axis.variable][variable.place(column)] >> axis.part & 1
-        return found
+                places[:, k] = self._subsets[axis.variable][variable.place(column)] >> axis.part & 1
+        return places
 
     def unit(self, places: Places) -> Array:
         """Return points of the unit cube for places; leave out places that are no design."""
         variables = tuple(self.space.variables.values())
-        found = np.zeros((len(places), len(variables)))
-        chosen = {i: np.zeros(len(places), dtype=np.int64) for i in self._subsets}
+        unit = np.zeros((len(places), len(variables)))
+        subsets = {i: np.zeros(len(places), dtype=np.int64) for i in self._subsets}
         for axis, column in zip(self.all, places.T, strict=True):
             variable = variables[axis.variable]
             if axis.part is not None:
-                chosen[axis.variable] |= column << axis.part
+                subsets[axis.variable] |= column << axis.part
             elif variable.count is None:
-                found[:, axis.variable] = column / STEPS
+                unit[:, axis.variable] = column / STEPS
             else:
-                found[:, axis.variable] = variable.middle(column)
+                unit[:, axis.variable] = variable.middle(column)
         exists = np.ones(len(places), dtype=bool)
-        for i, bits in chosen.items():
+        for i, bits in subsets.items():
             order = np.argsort(self._subsets[i])
-            at = order[np.minimum(np.searchsorted(self._subsets[i][order], bits), len(order) - 1)]
-            exists &= self._subsets[i][at] == bits
-            found[:, i] = variables[i].middle(at)
-        return found[exists]
+            row = np.minimum(np.searchsorted(self._subsets[i][order], bits), len(order) - 1)
+            exists &= self._subsets[i][order[row]] == bits
+            unit[:, i] = variables[i].middle(order[row])
+        return unit[exists]
 
     def columns(self, places: Places) -> tuple[Array, NDArray[np.int64]]:
         """Return coordinates, alike for designs that are alike, and which axis each belongs to.
@@ -129,26 +129,26 @@ class Axes:
         for k, (axis, place) in enumerate(zip(self.all, places.T, strict=True)):
             variable = variables[axis.variable]
             if axis.part is not None:
-                each = [place.astype(np.float64)]
+                own = [place.astype(np.float64)]
             elif not axis.ordered:
-                each = [(place == option) * np.sqrt(0.5) for option in range(axis.count)]
+                own = [(place == option) * np.sqrt(0.5) for option in range(axis.count)]
             else:
-                each = [place / STEPS if variable.count is None else variable.middle(place)]
-            columns += each
-            owners += [k] * len(each)
+                own = [place / STEPS if variable.count is None else variable.middle(place)]
+            columns += own
+            owners += [k] * len(own)
         return np.column_stack(columns), np.array(owners)
 
     def neighbours(self, places: Places) -> Places:
         """Return the designs one move away from any of some."""
-        found = []
+        near = []
         for k, axis in enumerate(self.all):
             for step in axis.moves():
                 moved = places.copy()
                 moved[:, k] += step
-                found.append(self._kept(moved, k))
-        return np.unique(np.concatenate(found), axis=0) if found else places[:0]
+                near.append(self._keep_existing(moved, k))
+        return np.unique(np.concatenate(near), axis=0) if near else places[:0]
 
-    def twice_moved(self, places: Places, count: int, rng: np.random.Generator) -> Places:
+    def random_neighbours(self, places: Places, count: int, rng: np.random.Generator) -> Places:
         """Return designs two random moves away from some; up to `count`."""
         moved = places[rng.integers(0, len(places), count)]
         for _ in range(2):
@@ -159,16 +159,16 @@ class Axes:
                 rows = np.flatnonzero(which == k)
                 moved[rows, k] += steps[(drawn[rows] * len(steps)).astype(np.int64)]
             for k in range(len(self.all)):
-                moved = self._kept(moved, k)
+                moved = self._keep_existing(moved, k)
         return moved
 
-    def mixed(self, places: Places, count: int, rng: np.random.Generator) -> Places:
+    def mixtures(self, places: Places, count: int, rng: np.random.Generator) -> Places:
         """Return designs that take each axis from one of two designs, drawn for each of `count`."""
         one, other = places[rng.integers(0, len(places), (2, count))]
         mixed: Places = np.where(rng.random(one.shape) < 0.5, one, other)
         return mixed
 
-    def _kept(self, places: Places, k: int) -> Places:
+    def _keep_existing(self, places: Places, k: int) -> Places:
         """Return those whose place on an axis exists, options counted round."""
         axis = self.all[k]
         if not axis.ordered:
@@ -177,40 +177,48 @@ class Axes:
         return places[(places[:, k] >= 0) & (places[:, k] < axis.count)]
 
 
-def reached(evaluator: Evaluator, axes: Axes, name: str, conditions: Conditions) -> Array:
-    """Return how a quantity moves along each axis: 1, -1, 0 for not at all, NaN if not declared."""
-    if isinstance(evaluator.space, TableSpace):  # its columns do not depend on each other
+def find_directions(
+    evaluator: Evaluator, axes: Axes, quantity: str, conditions: Conditions
+) -> Array:
+    """Return how a quantity changes along each axis, as the models declare.
+
+    1 if it grows, -1 if it falls, 0 if it stays the same, NaN if nothing is declared.
+    """
+    space = evaluator.space
+    if isinstance(space, TableSpace):  # its columns do not depend on each other
         return np.full(len(axes.all), np.nan)
-    owners = {n: i for i, n in enumerate(evaluator.space.variables)}
-    rows = evaluator.space.quantities()
-    found = np.zeros(len(evaluator.space.variables))
-    for variable, move in _moves(evaluator, rows, name, conditions):
-        i = owners[variable]
-        choice = isinstance(evaluator.space.variables[variable], Choice)
-        known = 0.0 if move == 0 else np.nan if choice else move
-        found[i] = known if found[i] in (0.0, known) else found[i] if known == 0 else np.nan
-    return np.array([found[axis.variable] for axis in axes.all])
+    order = {name: i for i, name in enumerate(space.variables)}
+    directions = np.zeros(len(order))
+    for variable, direction in _find_paths(evaluator, space.quantities(), quantity, conditions):
+        i = order[variable]
+        if direction != 0 and isinstance(space.variables[variable], Choice):
+            direction = np.nan
+        if directions[i] == 0:
+            directions[i] = direction
+        elif direction not in (0.0, directions[i]):
+            directions[i] = np.nan
+    return np.array([directions[axis.variable] for axis in axes.all])
 
 
-def _moves(
-    evaluator: Evaluator, rows: dict[str, str], name: str, conditions: Conditions
+def _find_paths(
+    evaluator: Evaluator, owners: dict[str, str], quantity: str, conditions: Conditions
 ) -> Iterator[tuple[str, float]]:
-    """Yield for each way from a variable to a quantity the variable and how the quantity moves."""
+    """Yield the variable and the direction of each path from a variable to a quantity."""
     wiring = evaluator.wiring
-    if name in conditions:
+    if quantity in conditions:
         return
-    if name in rows:
-        yield rows[name], 1.0
+    if quantity in owners:
+        yield owners[quantity], 1.0
         return
-    producer = wiring.producers.get(name)
+    producer = wiring.producers.get(quantity)
     if producer is None:
         return
-    declared = producer.monotonic.get(name, {})
+    declared = producer.monotonic.get(quantity, {})
     conversions = wiring.conversions[producer.name]
-    for each in producer.inputs:
-        move = float(declared.get(each, np.nan))
-        for variable, inner in _moves(evaluator, rows, each, conditions):
-            yield variable, 0.0 if 0.0 in (move, inner) else move * inner
-        if conversions.get(each, (1.0, 0))[1]:  # through the clock
-            for variable, _ in _moves(evaluator, rows, "clock", conditions):
+    for name in producer.inputs:
+        outer = float(declared.get(name, np.nan))
+        for variable, inner in _find_paths(evaluator, owners, name, conditions):
+            yield variable, 0.0 if 0.0 in (outer, inner) else outer * inner
+        if conversions.get(name, (1.0, 0))[1]:  # through the clock
+            for variable, _ in _find_paths(evaluator, owners, "clock", conditions):
                 yield variable, np.nan

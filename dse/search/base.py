@@ -1,6 +1,6 @@
-"""The common part of all searches: settings, plan, progress, and the table of methods.
+"""The common part of all searches: settings, progress, protocol, and the table of methods.
 
-A search method is one module and a line in `METHODS`. The module has what `Method` names.
+A search method is one module and a line in `METHODS`. The module has the functions of `Method`.
 """
 
 from __future__ import annotations
@@ -17,132 +17,81 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.judges import Judges
 from dse.search.outcome import Outcome, Tolerance
-from dse.search.workers import ALONE, NEVER, Workers
+from dse.search.workers import ALONE, NEVER, BatchEvaluator, Workers
 
 METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",
     "bound": "dse.search.bound.search",
     "evolution": "dse.search.evolution",
     "guided": "dse.search.guided",
-    "NSGAIISampler": "dse.search.samplers",
-    "NSGAIIISampler": "dse.search.samplers",
-    "TPESampler": "dse.search.samplers",
-    "GPSampler": "dse.search.samplers",
-    "RandomSampler": "dse.search.samplers",
-    "QMCSampler": "dse.search.samplers",
+    "NSGAIISampler": "dse.search.optuna_adapter",
+    "NSGAIIISampler": "dse.search.optuna_adapter",
+    "TPESampler": "dse.search.optuna_adapter",
+    "GPSampler": "dse.search.optuna_adapter",
+    "RandomSampler": "dse.search.optuna_adapter",
+    "QMCSampler": "dse.search.optuna_adapter",
 }
-"""What each method is called, and its module: imported when a study asks for it, as some are slow
-to import."""
-
+"""The module of each method. It is imported when a study uses it, as some are slow to import."""
 
 UNLIMITED = 2**62
 """Evaluations of a search that ends by itself."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of a study for its search; the plan replaces None.
+class SearchSettings:
+    """The settings of a search: as a study gives them, and then as the method completes them.
 
     Parameters
     ----------
     method : str
-        ``"auto"`` or a method's name.
-    evaluations, generation : int or None
-        Designs to evaluate at most, and together.
+        A name of `METHODS`, or ``"auto"`` before a method is chosen.
+    evaluations : int
+        Designs to evaluate at most; samples of a sampler, which may repeat designs. 0 before the
+        method sets its default.
+    generation : int
+        Designs evaluated together; 0 before the method sets its default.
     seed : int
-        Of everything random.
+        Of all random numbers.
     timeout : float or None
-        Seconds after which the run ends.
+        Seconds after which the search ends.
     options : mapping
-        The method's own.
+        The method's own options.
     tolerance : float
-        The fraction by which a front may miss the best in each objective; 0 for none.
-    apart : mapping of str to Tolerance
-        Of objectives with their own tolerance.
+        The fraction by which the front may miss the best in each objective; 0 for none.
+    tolerances : mapping of str to Tolerance
+        Tolerances of single objectives; these replace `tolerance`.
     floor : mapping of str to float
         By objective, the value below which the tolerance is a fraction of this value.
+    reason : str
+        Why this method was chosen, if the study names none.
+    guided : SearchSettings or None
+        The settings of a guided search that replaces this one if the models are slow; None if the
+        study names a method.
     """
 
     method: str = "auto"
-    evaluations: int | None = None
+    evaluations: int = 0
+    generation: int = 0
     seed: int = 0
-    generation: int | None = None
     timeout: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     tolerance: float = 0.0
-    apart: Mapping[str, Tolerance] = field(default_factory=dict)
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
     floor: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+    guided: SearchSettings | None = None
 
     @property
     def exact(self) -> bool:
         """Whether the front may miss nothing."""
-        return not self.tolerance and not any(map(any, self.apart.values()))
+        return not self.tolerance and not any(map(any, self.tolerances.values()))
 
-    def planned(self, method: str, evaluations: int, generation: int = 1) -> Plan:
-        """Return the plan of a method that these settings ask for."""
-        return Plan(
-            method,
-            evaluations,
-            generation,
-            self.seed,
-            self.timeout,
-            self.options,
-            self.tolerance,
-            self.floor,
-            apart=self.apart,
-        )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a space is searched.
-
-    Parameters
-    ----------
-    method : str
-        A name of `METHODS`.
-    evaluations : int
-        How many designs are evaluated; draws of a sampler, which may repeat designs.
-    generation : int
-        How many together.
-    seed : int
-        Of everything random.
-    timeout : float or None
-        Seconds after which the run ends.
-    options : mapping
-        The method's own.
-    tolerance : float
-        The fraction by which the front may miss the best in each objective.
-    floor : mapping of str to float
-        By objective, the value below which the tolerance is a fraction of this value.
-    reason : str
-        Why this method was chosen, if nobody named one.
-    apart : mapping of str to Tolerance
-        Of objectives with their own tolerance.
-    guided : Settings or None
-        What a guided search gets in its place if models turn out to be costly; None if the study
-        asks for this one.
-    """
-
-    method: str
-    evaluations: int
-    generation: int
-    seed: int
-    timeout: float | None
-    options: Mapping[str, Any]
-    tolerance: float = 0.0
-    floor: Mapping[str, float] = field(default_factory=dict)
-    reason: str = ""
-    apart: Mapping[str, Tolerance] = field(default_factory=dict)
-    guided: Settings | None = None
-
-    def tolerances(self, names: Sequence[str]) -> tuple[Array, Array]:
-        """Return the share and the amount of each objective."""
-        every = [self.apart.get(name, Tolerance(self.tolerance)) for name in names]
-        shares, amounts = np.array(every, dtype=np.float64).reshape(-1, 2).T
-        return shares, amounts
+    def arrays_of_tolerances(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return the fraction and the amount of each objective."""
+        rows = [self.tolerances.get(name, Tolerance(self.tolerance)) for name in names]
+        fractions, amounts = np.array(rows, dtype=np.float64).reshape(-1, 2).T
+        return fractions, amounts
 
 
 @dataclass(frozen=True)
@@ -152,11 +101,11 @@ class Progress:
     Parameters
     ----------
     done, total : int
-        Designs evaluated, and to evaluate; draws of a sampler.
+        Designs evaluated, and to evaluate; samples of a sampler.
     front : int
-        Non-dominated designs so far; of a large front a recent figure.
+        Non-dominated designs so far; of a large front a recent number.
     repeats : int
-        How many of those done were designs that had been evaluated before.
+        Samples whose design was evaluated before.
     kept : int
         Designs that the search holds: the result has as many, or fewer.
     bounded : int
@@ -172,7 +121,7 @@ class Progress:
 
     @property
     def work(self) -> int:
-        """Return the amount of work done, which checkpoints follow."""
+        """The amount of work done, which decides when a checkpoint is due."""
         return self.bounded or self.done
 
 
@@ -183,10 +132,10 @@ class Trials(Protocol):
         """Return the finished trials."""
 
     def append(self, trials: Sequence[Any], state: Mapping[str, Any] | None = None) -> None:
-        """Write finished trials in one transaction, and what `state` is to return from now on."""
+        """Write finished trials, and what `state` returns from now on, in one transaction."""
 
     def state(self) -> dict[str, Any]:
-        """Return what a sampler noted of the study itself."""
+        """Return the attributes that a sampler set on the study itself."""
 
 
 class Search(Protocol):
@@ -207,13 +156,10 @@ class Search(Protocol):
         """
 
     def progress(self) -> Progress:
-        """Return how far it is."""
-
-    def earlier(self) -> Progress:
-        """Return how far it was when it began to work: what earlier sessions have done."""
+        """Return how far the search is; before the first step, how far earlier sessions were."""
 
     def outcome(self) -> Outcome:
-        """Return what it has found so far, and what its certificate says."""
+        """Return the designs found so far, and the statement of the certificate."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays from which to continue; nothing if the storage has them."""
@@ -226,52 +172,48 @@ class Start:
     Parameters
     ----------
     evaluator : Evaluator
-        What judges designs.
-    plan : Plan
-        Of the method itself.
+        Evaluates designs.
+    plan : SearchSettings
+        Completed by the method's `plan`.
     chunk : int
-        Designs evaluated at once.
+        Designs evaluated at once, at most.
     workers : Workers
         Who evaluates.
     state : mapping of str to ndarray
-        What an earlier `Search.state` returned; empty on a first run.
+        The arrays of an earlier `Search.state`; empty on a first run.
     trials : Trials, optional
         The storage, for a method that writes designs there as it goes.
     """
 
     evaluator: Evaluator
-    plan: Plan
+    plan: SearchSettings
     chunk: int = 65_536
     workers: Workers = ALONE
     state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     trials: Trials | None = None
 
-    def judges(self) -> Judges:
-        """Return who judges the batches of the search."""
-        return Judges(self.evaluator, self.workers, self.chunk)
+    def batch_evaluator(self) -> BatchEvaluator:
+        """Return what evaluates the batches of the search."""
+        return BatchEvaluator(self.evaluator, self.workers, self.chunk)
 
 
 class Method(Protocol):
     """A search method: the functions of a module of `METHODS`."""
 
     def plan(
-        self,
-        method: str,
-        settings: Settings,
-        space: Space,
-        objectives: int,
-        problems: list[Problem],
-    ) -> Plan:
-        """Check what a study asks for, add what is wrong to `problems`, and return the plan."""
+        self, settings: SearchSettings, space: Space, objectives: int, problems: list[Problem]
+    ) -> SearchSettings:
+        """Return the settings with the method's defaults; add to `problems` what is wrong."""
 
     def start(self, begun: Start) -> Search:
         """Return the search, at the point where a checkpoint or the storage left it."""
 
 
-def no_options(method: str, settings: Settings, remedy: str, problems: list[Problem]) -> None:
+def refuse_options(settings: SearchSettings, remedy: str, problems: list[Problem]) -> None:
     """Add a problem if options are given to a method that has none."""
     if settings.options:
-        problems.append(Problem("search.options", f"{method} has no options", remedy))
+        message = f"{settings.method} has no options"
+        problems.append(Problem("search.options", message, remedy))
 
 
 def method_of(name: str) -> Method:

@@ -1,33 +1,91 @@
-"""A cluster: Dask's scheduler and its workers, and how tasks are done there.
+"""A cluster: Dask's scheduler and its workers, and how they do tasks.
 
-What tasks share travels once, as bytes that each worker opens for itself: the study's own code is
-in them. A task whose worker is lost is done again by another; so is what travels once.
+The common part of tasks travels once, as bytes that each worker opens for itself: the study's own
+code is in them. If a worker is lost, another does its tasks again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import functools
 import hashlib
+import importlib.metadata
+import importlib.util
 import itertools
+import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from dse.problems import DseError, InputError, Problem
-from dse.search.versions import differences, versions
 
 T = TypeVar("T")
 
-ANSWERS = 5.0  # seconds: a scheduler that has not answered by then does not
-_ALONE = 30.0  # seconds without any worker, after which a run ends
-_LOOKS = 1.0  # seconds between looks at the cluster while nothing comes
+ANSWER_SECONDS = 5.0
+"""A scheduler that has not answered after so many seconds is not there."""
+_MAX_WORKERLESS = 30.0  # seconds without any worker, after which a run ends
+_LOOK = 1.0  # seconds between looks at the cluster while nothing comes
 _TICK = 0.25  # seconds between looks at who has nothing to do
 _AHEAD = 2  # tasks sent per thread, so no thread waits for its next task
 _WAITING = 16  # finished tasks that wait for an earlier one
-_HELD = 4  # things that tasks share and that are kept there
+_HELD = 4  # common parts of tasks that a worker keeps
+_LIBRARIES = ("numpy", "scipy")  # other versions may give other bits
+
+
+# -------------------------------------------------------------------------------- the versions
+
+
+def packages_of(modules: Iterable[str]) -> tuple[str, ...]:
+    """Return the packages that workers must have: `dse`, and the packages of some modules."""
+    return tuple(sorted({"dse", *(name.partition(".")[0] for name in modules)} - {"__main__"}))
+
+
+@functools.lru_cache(maxsize=8)
+def versions_of(packages: tuple[str, ...]) -> Mapping[str, str]:
+    """Return versions by name: of Python, of libraries, and of the code of packages itself.
+
+    Results are the same on every machine only if these are.
+    """
+    python = {"Python": ".".join(platform.python_version_tuple()[:2])}
+    libraries = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+    return python | libraries | {name: _version_of_code(name) for name in packages}
+
+
+def _version_of_code(package: str) -> str:
+    """Return a package's version and a digest of its code, which may change without it."""
+    spec = importlib.util.find_spec(package)
+    if spec is None:
+        return "absent"
+    roots = [Path(p) for p in spec.submodule_search_locations or ()]
+    files = [(f.relative_to(root).as_posix(), f) for root in roots for f in root.rglob("*.py")]
+    if not roots and spec.origin and spec.has_location:
+        files = [(package, Path(spec.origin))]
+    state = hashlib.sha256()
+    for name, file in sorted(files):
+        state.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
+    code = f"code {state.hexdigest()[:8]}"
+    with suppress(importlib.metadata.PackageNotFoundError):
+        version = importlib.metadata.version("dse-accelerators" if package == "dse" else package)
+        return f"{version} ({code})"
+    return code
+
+
+def describe_differences(ours: Mapping[str, str], theirs: Mapping[str, str] | BaseException) -> str:
+    """Return in words which versions of a worker differ from ours; empty if none does."""
+    if isinstance(theirs, BaseException):
+        return f"cannot work: {theirs}"
+    return ", ".join(
+        f"{name} is {theirs.get(name, 'absent')} there and {version} here"
+        for name, version in ours.items()
+        if theirs.get(name) != version
+    )
+
+
+# --------------------------------------------------------------------------------- the cluster
 
 
 class ClusterError(DseError):
@@ -39,7 +97,7 @@ class WorkerEndedError(Exception):
 
 
 class _Task(NamedTuple):
-    """A task under way, and the worker that it was sent to: if that is lost, another does it."""
+    """A task under way, and the worker that it was sent to."""
 
     future: Any
     worker: str
@@ -53,7 +111,7 @@ class Cluster:
     client : distributed.Client
         Connected to the scheduler.
     address : str
-        What messages call it.
+        The name of the scheduler in messages.
 
     Attributes
     ----------
@@ -66,34 +124,28 @@ class Cluster:
     def __init__(self, client: Any, address: str) -> None:
         self._client, self.address = client, address
         self.tasks, self.lost = 0, False
-        self._names: tuple[str, ...] = ()  # packages whose code is compared
+        self._packages: tuple[str, ...] = ()  # whose code is compared
         self._shared: dict[str, Any] = {}  # futures, by their content
         self._workers: Mapping[str, int] = {}  # their threads, by address
-        self._asked = -_LOOKS
+        self._looked = -_LOOK
 
     @property
     def threads(self) -> int:
-        """How many tasks it does at once, as of about now."""
-        return sum(self._known().values())
+        """How many tasks the cluster does at once, as of about now."""
+        return sum(self._threads_by_worker().values())
 
-    def _known(self) -> Mapping[str, int]:
-        """Return the recent threads of each worker; raise if the scheduler does not answer."""
-        if time.monotonic() - self._asked > _LOOKS:
-            asked = self._client.scheduler.ncores
+    def _threads_by_worker(self) -> Mapping[str, int]:
+        if time.monotonic() - self._looked > _LOOK:
+            request = self._client.scheduler.ncores
             try:
-                self._workers = self._client.sync(asked, callback_timeout=ANSWERS)
+                self._workers = self._client.sync(request, callback_timeout=ANSWER_SECONDS)
             except (OSError, ValueError, AttributeError, RuntimeError):
-                raise self._gone() from None
-            self._asked = time.monotonic()
+                raise self._lose() from None
+            self._looked = time.monotonic()
         return self._workers
 
-    def check(self, names: tuple[str, ...]) -> None:
-        """Hold what the workers run to what runs here.
-
-        Parameters
-        ----------
-        names : tuple of str
-            The packages whose code is compared; see `packages`.
+    def check(self, packages: tuple[str, ...]) -> None:
+        """Compare the versions of all workers with those here; see `packages_of`.
 
         Raises
         ------
@@ -101,27 +153,26 @@ class Cluster:
             If there is no worker, or one has other versions or other code: the result would not be
             the same. The message lists each.
         """
-        ours = _here(names)
+        ours = versions_of(packages)
+        arguments = {"on_error": "return", "callback_timeout": ANSWER_SECONDS}
         try:
-            given = self._client.sync(
-                self._client._run, versions, names, on_error="return", callback_timeout=ANSWERS
-            )
+            run = self._client._run
+            answers = self._client.sync(run, versions_of, packages, **arguments)
         except (OSError, ValueError, RuntimeError) as error:
             why = str(error) or type(error).__name__
-            raise InputError(
-                self.address, [Problem("", f"its workers do not answer: {why}")]
-            ) from None
-        if not given:
+            problem = Problem("", f"its workers do not answer: {why}")
+            raise InputError(self.address, [problem]) from None
+        if not answers:
             remedy = f"start some there: dask worker {self.address}"
             raise InputError(self.address, [Problem("", "it has no workers", remedy)])
         problems = [
-            Problem(worker, told, "install there what is installed here")
-            for worker, theirs in given.items()
-            if (told := differences(ours, theirs))
+            Problem(worker, differences, "install there what is installed here")
+            for worker, theirs in answers.items()
+            if (differences := describe_differences(ours, theirs))
         ]
         if problems:
             raise InputError(self.address, problems)
-        self._names = names
+        self._packages = packages
 
     def each(
         self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]], until: float
@@ -144,7 +195,7 @@ class Cluster:
         WorkerEndedError
             If a task ends its workers.
         """
-        shared, left, under_way = self._sent(function), iter(tasks), deque[_Task]()
+        shared, left, under_way = self._send(function), iter(tasks), deque[_Task]()
         try:
             while True:
                 self._fill(under_way, shared, left)
@@ -152,38 +203,36 @@ class Cluster:
                     return
                 self._wait_for(under_way, until, lambda: self._fill(under_way, shared, left))
                 ready = [*itertools.takewhile(lambda t: t.future.status == "finished", under_way)]
-                for value in self._gathered(ready or [under_way[0]]):
+                for value in self._gather(ready or [under_way[0]]):
                     under_way.popleft()
                     self.tasks += 1
                     yield value
         finally:
-            under_way.clear()  # what nobody holds, the scheduler drops
+            under_way.clear()  # the scheduler drops futures that nobody holds
 
     def _fill(
         self, under_way: deque[_Task], shared: Any, tasks: Iterator[tuple[object, ...]]
     ) -> None:
-        """Begin tasks; each worker gets some.
-
-        Left to itself, the scheduler sends tasks to where what they share is, and lets others idle.
-        """
-        workers = self._known()
+        # Each worker gets some tasks. Without this, the scheduler sends tasks to where their common
+        # part is, and lets other workers idle.
+        workers = self._threads_by_worker()
         room = {worker: _AHEAD * threads for worker, threads in workers.items()}
         for task in under_way:
             if task.worker in room and not task.future.done():
                 room[task.worker] -= 1
-        most = _WAITING * max(sum(workers.values()), 1)
-        while len(under_way) < most and (room or not under_way):
+        limit = _WAITING * max(sum(workers.values()), 1)
+        while len(under_way) < limit and (room or not under_way):
             worker = max(room, key=room.__getitem__, default="")
             if room.get(worker, 1) <= 0 or (new := next(tasks, None)) is None:
                 return
-            given = shared, _here(self._names), self._names, new
+            arguments = shared, versions_of(self._packages), self._packages, new
             place = {"workers": [worker], "allow_other_workers": True} if worker else {}
-            under_way.append(_Task(self._submitted(_done, *given, **place), worker))
+            under_way.append(_Task(self._submit(run_task, *arguments, **place), worker))
             if worker:
                 room[worker] -= 1
 
-    def _sent(self, function: Callable[..., T]) -> Any:
-        """Return a task that gives a worker what tasks share; lost, it is done again."""
+    def _send(self, function: Callable[..., T]) -> Any:
+        """Return a task that gives a worker the common part; if it is lost, it is done again."""
         import cloudpickle
 
         packed = cloudpickle.dumps(function)
@@ -191,14 +240,14 @@ class Cluster:
         if name not in self._shared:
             while len(self._shared) >= _HELD:
                 self._shared.pop(next(iter(self._shared)))
-            self._shared[name] = self._submitted(_kept, packed, key=name)
+            self._shared[name] = self._submit(_return, packed, key=name)
         return self._shared[name]
 
-    def _submitted(self, function: Any, *given: Any, **place: Any) -> Any:
+    def _submit(self, function: Any, *arguments: Any, **place: Any) -> Any:
         from dask.config import set as setting
 
         with setting({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            return self._client.submit(function, *given, pure=False, **place)
+            return self._client.submit(function, *arguments, pure=False, **place)
 
     def _wait_for(
         self, under_way: deque[_Task], until: float, meanwhile: Callable[[], None]
@@ -213,39 +262,30 @@ class Cluster:
                 future.exception(timeout=min(left, _TICK))
             meanwhile()
             idle = time.monotonic() if self.threads else idle
-            if time.monotonic() - idle > _ALONE:
+            if time.monotonic() - idle > _MAX_WORKERLESS:
                 raise ClusterError(f"no worker is left at {self.address}")
 
-    def _gathered(self, tasks: Sequence[_Task]) -> list[Any]:
+    def _gather(self, tasks: Sequence[_Task]) -> list[Any]:
         from distributed import KilledWorker
 
+        cancelled = concurrent.futures.CancelledError, asyncio.CancelledError
         try:
-            found: list[Any] = self._client.gather([task.future for task in tasks])
+            results: list[Any] = self._client.gather([task.future for task in tasks])
         except KilledWorker:
             raise WorkerEndedError from None
         except ModuleNotFoundError as error:
             raise ClusterError(f"a worker at {self.address} cannot load a model: {error}") from None
-        except Exception as error:
-            if not _is_cancelled(error) and not isinstance(error, OSError):
-                raise
-            raise self._gone() from None
-        for each in found:
-            if isinstance(each, _Differs):
-                raise ClusterError(f"a worker at {self.address} came to it later: {each.told}")
-        return found
+        except (*cancelled, OSError):
+            raise self._lose() from None
+        for result in results:
+            if isinstance(result, _Refusal):
+                message = f"a worker at {self.address} came to it later: {result.differences}"
+                raise ClusterError(message)
+        return results
 
-    def _gone(self) -> ClusterError:
+    def _lose(self) -> ClusterError:
         self.lost = True
         return ClusterError(f"the Dask scheduler at {self.address} does not answer")
-
-
-_here = versions
-
-
-def _is_cancelled(error: BaseException) -> bool:
-    from concurrent.futures import CancelledError
-
-    return isinstance(error, CancelledError | asyncio.CancelledError)
 
 
 # ------------------------------------------------------------------------------ on the workers
@@ -258,27 +298,27 @@ def is_in_a_task() -> bool:
     return hasattr(thread_state, "execution_state")
 
 
-class _Differs:
+class _Refusal(NamedTuple):
     """The answer of a worker whose versions or code differ."""
 
-    def __init__(self, told: str) -> None:
-        self.told = told
+    differences: str
 
 
-def _kept(packed: bytes) -> bytes:
+def _return(packed: bytes) -> bytes:
     return packed
 
 
 @functools.lru_cache(maxsize=_HELD)
-def _opened(packed: bytes) -> Callable[..., Any]:
+def _unpack(packed: bytes) -> Callable[..., Any]:
     import cloudpickle
 
     function: Callable[..., Any] = cloudpickle.loads(packed)
     return function
 
 
-def _done(
-    packed: bytes, ours: Mapping[str, str], names: tuple[str, ...], task: tuple[object, ...]
+def run_task(
+    packed: bytes, ours: Mapping[str, str], packages: tuple[str, ...], task: tuple[object, ...]
 ) -> Any:
-    told = differences(ours, versions(names))
-    return _Differs(told) if told else _opened(packed)(*task)
+    """Return the result of a task, or a refusal if the versions of this worker differ."""
+    differences = describe_differences(ours, versions_of(packages))
+    return _Refusal(differences) if differences else _unpack(packed)(*task)

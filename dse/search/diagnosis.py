@@ -1,28 +1,122 @@
-"""Diagnosis: why designs of a search have no value, or were skipped."""
+"""Diagnosis: why no design is feasible, has no value or was skipped; variables without effect."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
-from dse.evaluate.criteria import Conditions
+from dse.evaluate.criteria import Conditions, Constraint
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.wiring import why_undefined
-from dse.model.values import plural
+from dse.evaluate.table_space import TableSpace
+from dse.evaluate.wiring import ModelError, why_undefined
+from dse.model.quantity import Array
+from dse.model.values import plural, show
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
+
+# ----------------------------------------------------------------------- no feasible design
+
+
+def explain_infeasibility(
+    tally: Tally,
+    constraints: tuple[Constraint, ...],
+    undefined: Sequence[str] = (),
+    why: str = "",
+) -> tuple[str, str]:
+    """Return in words what excludes every design, and which relaxation would admit one.
+
+    Parameters
+    ----------
+    tally : Tally
+        Of all designs.
+    undefined : sequence of str
+        The objectives that have no value for some designs.
+    why : str
+        Why one of these designs has none, in words; empty if that is not known.
+    """
+    parts = []
+    if tally.undefined:
+        which = f" of {', '.join(undefined)}" if undefined else ""
+        parts.append(
+            f"{plural(tally.undefined, 'has', 'have')} no value{which}: "
+            + (
+                why
+                or "an input is outside a model's domain (dse list shows domains), "
+                "or the model gives NaN"
+            )
+        )
+    for constraint, count in zip(constraints, tally.violated, strict=True):
+        parts.append(f"'{constraint.name}' excludes {count:,}")
+    return (
+        f"no design is feasible: of {plural(tally.evaluated, 'design')}, {', '.join(parts)}",
+        "; ".join(_list_relaxations(tally, constraints)),
+    )
+
+
+def _list_relaxations(tally: Tally, constraints: tuple[Constraint, ...]) -> list[str]:
+    """Return in words which relaxations would admit a design."""
+    relaxations = [
+        f"{_relax(constraint, least)} would admit design {design}"
+        for constraint, least, design in zip(constraints, tally.least, tally.admitted, strict=True)
+        if 0 < least < np.inf
+    ]
+    if relaxations or tally.nearest < 0:
+        return relaxations
+    together = " and ".join(
+        _relax(constraint, violation)
+        for constraint, violation in zip(constraints, tally.missed, strict=True)
+        if violation > 0
+    )
+    blame = "no single constraint is to blame"
+    return [f"{blame}; {together} would admit design {tally.nearest}, the nearest"]
+
+
+def _relax(constraint: Constraint, violation: float) -> str:
+    """Return how to write a constraint so that it admits a design with this violation."""
+    if constraint.required_by:  # a model needs it: nobody may loosen it
+        return f"meeting '{constraint.name}' (broken by {_round(violation, True)})"
+    if constraint.relation is not None:
+        if constraint.relation.strict and violation <= np.finfo(np.float64).tiny:
+            return f"writing {constraint.relation.relation}= in '{constraint.name}'"
+        return f"relaxing '{constraint.name}' by {_round(violation, True)}"
+    outwards = np.inf if constraint.upper else -np.inf
+    bound = constraint.bound + (violation if constraint.upper else -violation)
+    if abs(np.nextafter(bound, outwards) - constraint.bound) <= violation:  # the sum lost digits
+        bound = constraint.bound + np.copysign(np.nextafter(violation, np.inf), outwards)
+    shown = _round(bound, constraint.upper)
+    key = "at_most" if constraint.upper else "at_least"
+    return f"{key} = {shown} ({show(float(shown), constraint.unit)}) for {constraint.quantity}"
+
+
+def _round(value: float, up: bool) -> str:
+    """Write a number in as few digits, six or more, as do not round it the wrong way."""
+    for digits in range(6, 18):
+        shown = f"{value:.{digits}g}"
+        if float(shown) == value or (float(shown) > value) == up:
+            break
+    return shown
+
+
+# ------------------------------------------------------------------------------ skipped designs
 
 _NAMED = 10  # designs, in full
 
 
 def describe_skipped(outcome: Outcome) -> str:
-    """Return what the certificate says if some designs were skipped."""
+    """Return the statement of the certificate if some designs were skipped."""
     tally, front = outcome.tally, int(outcome.on_front.sum())
+    evaluated = plural(tally.evaluated, "design that was", "designs that were")
+    left_out = (
+        "it is left out, and the notes name it"
+        if tally.raised == 1
+        else "these are left out, and the notes name them"
+    )
     return (
-        f"Not certified: models raised for {tally.raised:,} of the "
-        f"{plural(tally.evaluated, 'design that was', 'designs that were')} looked at; "
-        f"{'it is' if tally.raised == 1 else 'these are'} left out, and the notes name "
-        f"{'it' if tally.raised == 1 else 'them'}. The "
-        f"{plural(front, 'on the front is', 'on the front are')} non-dominated among the others."
+        f"Not certified: models raised for {tally.raised:,} of the {evaluated} looked at; "
+        f"{left_out}. The {plural(front, 'on the front is', 'on the front are')} non-dominated "
+        "among the others."
     )
 
 
@@ -30,15 +124,15 @@ def explain_if_all_skipped(tally: Tally) -> str:
     """Return that every design was skipped, and why the first was; empty if one was not."""
     if not tally.raised or tally.raised < tally.evaluated:
         return ""
-    number, why = next(iter(tally.why.items()))
+    number, error = next(iter(tally.errors.items()))
     every = plural(tally.evaluated, "design")
-    return f"models raised for all of the {every} looked at, first for design {number} {why}"
+    return f"models raised for all of the {every} looked at, first for design {number} {error}"
 
 
 def note_skipped(tally: Tally) -> list[str]:
     """Return a note on each of the first designs that were skipped, and the numbers of others."""
-    notes = [f"design {number} {why}" for number, why in [*tally.why.items()][:_NAMED]]
-    rest = [*tally.why][_NAMED:]
+    notes = [f"design {number} {error}" for number, error in [*tally.errors.items()][:_NAMED]]
+    rest = [*tally.errors][_NAMED:]
     if rest:
         more = tally.raised - _NAMED
         dots = ", …" if more > len(rest) else ""
@@ -46,16 +140,13 @@ def note_skipped(tally: Tally) -> list[str]:
     return [f"skipped, as a model raised: {note}" for note in notes]
 
 
+# ---------------------------------------------------------------------- designs without a value
+
+
 def explain_undefined(
     evaluator: Evaluator, outcome: Outcome, quantity: str, conditions: Conditions, number: int
 ) -> str:
-    """Return why a quantity of a design is not a number; empty if that is not known.
-
-    Parameters
-    ----------
-    number : int
-        Of the design.
-    """
+    """Return why a quantity of the design with this number is NaN; empty if that is not known."""
     space = evaluator.space
     if outcome.numbered and space.size is not None:
         points = space.from_index(np.array([number], dtype=np.int64))
@@ -72,8 +163,71 @@ def explain_undefined_objective(evaluator: Evaluator, outcome: Outcome) -> str:
     odd = outcome.tally.odd.tolist()
     for objective, (count, first, *_) in zip(evaluator.objectives, odd, strict=False):
         if count:
-            why = explain_undefined(
-                evaluator, outcome, objective.quantity, objective.conditions, first
-            )
+            conditions = objective.conditions
+            why = explain_undefined(evaluator, outcome, objective.quantity, conditions, first)
             return f"of design {first}, {why}" if why else ""
     return ""
+
+
+# --------------------------------------------------------------------- variables without effect
+
+_SAMPLED = 64  # designs
+_POSITIONS = (0.0, 0.5, float(np.nextafter(1.0, 0.0)))  # both bounds of a range, and its middle
+
+
+def find_inert_variables(evaluator: Evaluator, outcome: Outcome) -> list[str]:
+    """Return a note for each variable that changes nothing, though a model takes it.
+
+    Some of the kept designs are evaluated with the variable at each of `_POSITIONS`: all at once,
+    as models take as long for few designs as for many. If a model raises, each variable is tested
+    on its own, without objectives of designs that constraints exclude, as in the search.
+    """
+    space = evaluator.space
+    names = [n for n, variable in space.variables.items() if variable.count != 1]
+    if isinstance(space, TableSpace) or not names:
+        return []  # there are no designs between the rows of a table
+    rows = np.unique(np.linspace(0, len(outcome.numbers) - 1, _SAMPLED).astype(int))
+    unit = space.to_unit({n: v[rows] for n, v in outcome.points.items()})
+    notes = []
+    try:
+        counts: dict[str, int | ModelError] = {**_count_unchanged(evaluator, unit, names)}
+    except ModelError:
+        counts = {}
+        for name in names:
+            try:
+                counts |= _count_unchanged(replace(evaluator, screens=True), unit, [name])
+            except ModelError as error:  # the result is still valid
+                counts[name] = error
+    for name, count in counts.items():
+        if isinstance(count, ModelError):
+            notes.append(f"space.{name} was not tested for an effect: {count}")
+        elif count:
+            notes.append(
+                f"space.{name} changed no objective and no constraint in "
+                f"{plural(count, 'sampled design')}: it may have no effect in this range"
+            )
+    return notes
+
+
+def _count_unchanged(evaluator: Evaluator, unit: Array, names: Sequence[str]) -> dict[str, int]:
+    """Return the number of designs in which a variable has no effect; 0 if it has one in any.
+
+    Designs that constraints exclude do not count if their objectives are not computed.
+    """
+    order = list(evaluator.space.variables)
+    changed = np.tile(unit, (len(names), len(_POSITIONS), 1, 1))
+    for k, name in enumerate(names):
+        changed[k, :, :, order.index(name)] = np.array(_POSITIONS)[:, None]
+    points = evaluator.space.from_unit(changed.reshape(-1, unit.shape[1]))
+    evaluated = evaluator.evaluate(points)
+    values = np.concatenate([evaluated.objectives, evaluated.constrained], axis=1)
+    excluded = np.asarray((evaluator.violations(evaluated.constrained) > 0).any(axis=1))
+    compared = ~excluded if evaluator.screens else np.ones_like(excluded)
+    shape = changed.shape[:3]
+    values, compared = values.reshape(*shape, -1), compared.reshape(shape)
+    counts = {}
+    for name, per_position, rows in zip(names, values, compared, strict=True):
+        first = np.broadcast_to(per_position[0], per_position.shape)
+        unchanged = np.array_equal(per_position, first, equal_nan=True)
+        counts[name] = int(rows[0].sum()) if unchanged else 0
+    return counts

@@ -1,14 +1,13 @@
 """Evolution: NSGA-II over whole generations as arrays, for spaces too large to enumerate.
 
-`selection` selects parents, and `variation` varies them. There are few parents at first, to
-approach the front soon, and more with the designs, to cover it. No design is evaluated twice, and
-no design that a relation between variables forbids. The search ends when it has used its
-evaluations, when no design is left, or when its front has stalled.
+There are few parents at first, to approach the front soon, and more with the designs, to cover it.
+No design is evaluated twice, and no design that a relation between variables forbids. The search
+ends when it has used its evaluations, when no design is left, or when its front has stalled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,259 +15,512 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.front import is_nondominated
-from dse.evaluate.space import Space
+from dse.evaluate.front import is_nondominated, ranks, scaled
+from dse.evaluate.samples import sobol_points
+from dse.evaluate.space import Choice, Space, Values
 from dse.model.quantity import Array
 from dse.model.values import plural
 from dse.problems import Problem
-from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
-from dse.search.drawing import Drawing
-from dse.search.judges import Judges
-from dse.search.outcome import Outcome, of_sample
-from dse.search.selection import selected
-from dse.search.stall import GROWTH, Stall
-from dse.search.variation import children, first
+from dse.search.base import Progress, Search, SearchSettings, Start, refuse_options
+from dse.search.convergence import GROWTH, StallDetector
+from dse.search.outcome import Outcome, outcome_of_sample
 from dse.search.workers import NEVER, is_late
+
+Rows = NDArray[np.int64]
 
 EVALUATIONS = 100_000
 """Designs that are evaluated if the study does not say."""
 _GENERATION, _FEW_GENERATION = 1_000, 4_000
 _FEW = 6  # variables: larger generations then find more, and a design costs less
-_LEAST, _LIVING = 200, 16  # parents: at least, and one of so many designs, up to a generation
+_MIN_PARENTS = 200
+_DESIGNS_PER_PARENT = 16  # up to a generation of parents
 
 
 def plan(
-    method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
-) -> Plan:
+    settings: SearchSettings, space: Space, objectives: int, problems: list[Problem]
+) -> SearchSettings:
     """Plan an evolution; see `base.Method`."""
-    no_options(method, settings, "use generation, evaluations and seed", problems)
+    refuse_options(settings, "use generation, evaluations and seed", problems)
     total = settings.evaluations or EVALUATIONS
     usual = _FEW_GENERATION if len(space.variables) <= _FEW else _GENERATION
     generation = min(settings.generation or min(usual, max(total // 10, 2)), total)
-    most = total if space.size is None else min(total, space.size)
-    return settings.planned(method, most, generation)
+    evaluations = total if space.size is None else min(total, space.size)
+    return replace(settings, evaluations=evaluations, generation=generation)
 
 
 def start(begun: Start) -> Search:
     """Return the evolution; see `base.Method`."""
-    return _Evolution(begun)
+    return Evolution(begun)
 
+
+# ---------------------------------------------------------------------------------- the search
 
 ALL = "every design that the relations between variables allow was evaluated"
 _NONE_LEFT = "no further design was found that no relation between variables forbids"
 
 
-class _Evolution:
-    def __init__(self, begun: Start) -> None:
-        evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
-        self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
-        self._state: Evolved | None = None
-        if arrays:
-            judged = Evaluated.from_arrays(arrays)
-            rows = arrays["parents"][judged.feasible[arrays["parents"]]]
-            front = int(is_nondominated(judged.objectives[rows] * evaluator.signs).sum())
-            self._state = Evolved(arrays["unit"], judged, arrays["parents"], front)
-        self._earlier = self.progress()
-
-    def steps(self, until: float = NEVER) -> Iterator[None]:
-        states = evolve(self._evaluator, self._plan, self._state, self._judges, until)
-        for self._state in states:
-            yield
-
-    def progress(self) -> Progress:
-        if self._state is None:
-            return Progress(0, self._plan.evaluations, 0)
-        done = len(self._state.unit)
-        return Progress(done, self._plan.evaluations, self._state.front, kept=done)
-
-    def earlier(self) -> Progress:
-        return self._earlier
-
-    def outcome(self) -> Outcome:
-        if self._state is None:
-            raise ValueError("the search has not begun")
-        state, points = self._state, self._evaluator.space.from_unit(self._state.unit)
-        found = of_sample(self._evaluator, points, state.judged, self._plan.method)
-        if found.complete:
-            return found
-        names = [constraint.name for constraint in self._evaluator.prefilter().constraints]
-        if not names:
-            return replace(found, ended=state.ended)
-        relations = " and ".join(f"'{name}'" for name in names)
-        if state.ended == ALL:
-            count, front = len(found.numbers), int(found.on_front.sum())
-            alls = "the 1 design" if count == 1 else f"all {count:,} designs"
-            told = (
-                f"Complete: {alls} of the space that {relations} "
-                f"{'allows' if len(names) == 1 else 'allow'} "
-                f"{'was' if count == 1 else 'were'} evaluated; the "
-                f"{plural(front, 'non-dominated is', 'non-dominated are')} its whole Pareto front."
-            )
-            return replace(found, complete=True, statement=told)
-        told = f"{found.statement} What violates {relations} was replaced before any model ran."
-        return replace(found, statement=told, ended=state.ended)
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        if self._state is None:
-            return {}
-        own = {"unit": self._state.unit, "parents": self._state.parents}
-        return own | self._state.judged.to_arrays()
-
-
 @dataclass(frozen=True)
-class Evolved:
+class Population:
     """All designs evaluated so far, in order, and which of them are the parents of the next.
 
     Parameters
     ----------
     unit : ndarray, shape (designs, variables)
         Points of the unit cube.
-    judged : Evaluated
-        What they give.
+    evaluated : Evaluated
+        Their values.
     parents : ndarray of int
-        Rows of the population, best first: at most as many as a generation.
+        Rows of the parents, best first: at most as many as a generation.
     front : int
-        How many of the candidates for it were feasible and non-dominated.
+        How many of the candidates for parents were feasible and non-dominated.
     ended : str
         Why the search ended before its evaluations were used; empty if it has not.
     """
 
     unit: Array
-    judged: Evaluated
-    parents: NDArray[np.int64]
+    evaluated: Evaluated
+    parents: Rows
     front: int = 0
     ended: str = ""
 
+    @classmethod
+    def from_arrays(cls, evaluator: Evaluator, arrays: Mapping[str, NDArray[Any]]) -> Population:
+        """Return the population of a checkpoint, or the one before the first design."""
+        if not arrays:
+            unit = np.empty((0, len(evaluator.space.variables)))
+            return cls(unit, Evaluated.empty(evaluator), np.empty(0, dtype=np.int64))
+        evaluated, parents = Evaluated.from_arrays(arrays), arrays["parents"]
+        feasible = parents[evaluated.feasible[parents]]
+        front = int(is_nondominated(evaluated.objectives[feasible] * evaluator.signs).sum())
+        return cls(arrays["unit"], evaluated, parents, front)
 
-def evolve(
-    evaluator: Evaluator,
-    plan: Plan,
-    start: Evolved | None = None,
-    judges: Judges | None = None,
-    until: float = NEVER,
-) -> Iterator[Evolved]:
-    """Search; yield the state after each generation.
+
+class Evolution:
+    """The evolution; see `base.Search`.
 
     The random numbers of a generation depend on the seed and on the number of designs. Therefore
     a resumed search goes on as an uninterrupted one would.
-
-    Parameters
-    ----------
-    judges : Judges, optional
-        Who judges a generation.
-    until : float
-        The `time.time` after which the search ends, in the midst of a generation if need be.
-
-    Raises
-    ------
-    DesignError
-        If a model raises.
     """
-    state, space = start, evaluator.space
-    signs = evaluator.signs
-    judges = judges or Judges(evaluator)
-    drawing = Drawing(evaluator, _nowhere(space) if start is None else start.unit)
-    stall = Stall(signs, plan.generation)
-    history = _history(evaluator, start)
-    leading = _Rows(np.ones(0 if start is None else len(start.unit), dtype=bool))
-    leads: NDArray[np.bool_] | None = None
-    failed = start.judged.failed if start is not None else {}
-    while state is None or len(state.unit) < plan.evaluations:
-        if state is not None and is_late(until):
-            return
-        done = 0 if state is None else len(state.unit)
-        if state is not None and _stalled(stall, state.judged, leads, space, plan):
-            yield replace(state, ended=_why(stall, done))
-            return
-        unit = _generation(space, plan, state, drawing)
-        if len(unit) == 0:
-            if state is not None:
-                yield replace(state, ended=ALL if drawing.exhausted else _NONE_LEFT)
-            return
-        new = judges.judge(space.from_unit(unit), done, until)
-        unit, objectives, constrained, feasible = (
-            rows.added(more)
-            for rows, more in zip(
-                history,
-                (unit[: len(new)], new.objectives, new.constrained, new.feasible),
-                strict=True,
+
+    def __init__(self, begun: Start) -> None:
+        self._evaluator, self._plan = begun.evaluator, begun.plan
+        self._batches = begun.batch_evaluator()
+        self.population = Population.from_arrays(begun.evaluator, begun.state)
+
+    def steps(self, until: float = NEVER) -> Iterator[None]:
+        """Search; see `base.Search`."""
+        evaluator, plan, state = self._evaluator, self._plan, self.population
+        space, signs, evaluated = evaluator.space, evaluator.signs, state.evaluated
+        visited = VisitedDesigns(evaluator, state.unit)
+        stall = StallDetector(signs, plan.generation)
+        # a budget for a whole space is used up, and certifies the front
+        may_stall = space.size is None or space.size > plan.evaluations
+        columns = state.unit, evaluated.objectives, evaluated.constrained, evaluated.feasible
+        history = [_GrowingArray(column) for column in columns]
+        leading = _GrowingArray(np.ones(len(state.unit), dtype=bool))
+        while (done := len(state.unit)) < plan.evaluations:
+            if done and is_late(until):
+                return
+            if done and may_stall:
+                stall.add_generations(state.evaluated, leading.rows)
+                if stall.has_stalled:
+                    ended = (
+                        f"the front has stalled: of {done:,} evaluations, the last "
+                        f"{stall.window:,} let what it dominates grow by no more than {GROWTH:.3%}"
+                    )
+                    self.population = replace(state, ended=ended)
+                    yield
+                    return
+            unit = self._generate(state, visited)
+            if len(unit) == 0:
+                if done:
+                    ended = ALL if visited.exhausted else _NONE_LEFT
+                    self.population = replace(state, ended=ended)
+                    yield
+                return
+            new = self._batches.evaluate(space.from_unit(unit), done, until)
+            rows = unit[: len(new)], new.objectives, new.constrained, new.feasible
+            unit, objectives, constrained, feasible = (
+                column.append(more) for column, more in zip(history, rows, strict=True)
             )
+            failed = state.evaluated.failed
+            if new.failed:
+                failed = {**failed, **{done + row: error for row, error in new.failed.items()}}
+            evaluated = Evaluated(objectives, constrained, feasible, failed)
+            candidates = np.concatenate([state.parents, np.arange(done, len(unit))])
+            count = min(plan.generation, max(_MIN_PARENTS, len(unit) // _DESIGNS_PER_PARENT))
+            parents, best = select(evaluator, evaluated, candidates, count)
+            leading.append(best[-len(new) :])
+            state = Population(unit, evaluated, parents, int(best.sum()))
+            self.population = state
+            yield
+
+    def _generate(self, state: Population, visited: VisitedDesigns) -> Array:
+        """Return new designs, as points of the unit cube; none if no more is found."""
+        space, plan, done = self._evaluator.space, self._plan, len(state.unit)
+        rng = np.random.default_rng([plan.seed, done])
+        count = min(plan.generation, plan.evaluations - done)
+        if done == 0:  # scrambled Sobol points: the cube evenly covered
+            return visited.visit(sobol_points(len(space.variables), count, rng), count, rng)
+        parents = state.unit.take(state.parents, axis=0)
+
+        def generate(number: int) -> Array:
+            return make_children(space, parents, number, rng)
+
+        return visited.visit(generate(count), count, rng, parents, generate)
+
+    def progress(self) -> Progress:
+        """Return how far it is; see `base.Search`."""
+        done = len(self.population.unit)
+        return Progress(done, self._plan.evaluations, self.population.front, kept=done)
+
+    def outcome(self) -> Outcome:
+        """Return the designs found so far; see `base.Search`."""
+        state, space = self.population, self._evaluator.space
+        points = space.from_unit(state.unit)
+        outcome = outcome_of_sample(self._evaluator, points, state.evaluated, self._plan.method)
+        if outcome.complete:
+            return outcome
+        names = [constraint.name for constraint in self._evaluator.prefilter().constraints]
+        if not names:
+            return replace(outcome, ended=state.ended)
+        relations = " and ".join(f"'{name}'" for name in names)
+        if state.ended != ALL:
+            replaced = f"What violates {relations} was replaced before any model ran."
+            statement = f"{outcome.statement} {replaced}"
+            return replace(outcome, statement=statement, ended=state.ended)
+        count, front = len(outcome.numbers), int(outcome.on_front.sum())
+        every = "the 1 design" if count == 1 else f"all {count:,} designs"
+        statement = (
+            f"Complete: {every} of the space that {relations} "
+            f"{'allows' if len(names) == 1 else 'allow'} "
+            f"{'was' if count == 1 else 'were'} evaluated; the "
+            f"{plural(front, 'non-dominated is', 'non-dominated are')} its whole Pareto front."
         )
-        if new.failed:
-            failed = {**failed, **{done + row: told for row, told in new.failed.items()}}
-        judged = Evaluated(objectives, constrained, feasible, failed)
-        candidates = np.arange(done, len(unit))
-        if state is not None:
-            candidates = np.concatenate([state.parents, candidates])
-        living = min(plan.generation, max(_LEAST, len(unit) // _LIVING))
-        parents, best = selected(evaluator, judged, candidates, living, signs)
-        leads = leading.added(best[-len(new) :])
-        state = Evolved(unit, judged, parents, int(best.sum()))
-        yield state
+        return replace(outcome, complete=True, statement=statement)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what is needed to go on; see `base.Search`."""
+        state = self.population
+        if not len(state.unit):
+            return {}
+        return {"unit": state.unit, "parents": state.parents} | state.evaluated.to_arrays()
 
 
-def _generation(space: Space, plan: Plan, state: Evolved | None, drawing: Drawing) -> Array:
-    """Return new designs, as points of the unit cube; none if no more is found."""
-    done = 0 if state is None else len(state.unit)
-    rng = np.random.default_rng([plan.seed, done])
-    count = min(plan.generation, plan.evaluations - done)
-    if state is None:
-        return drawing.fresh(first(space, count, rng), count, rng, _nowhere(space))
-    parents = state.unit.take(state.parents, axis=0)
-
-    def born(number: int) -> Array:
-        return children(space, parents, number, rng)
-
-    return drawing.fresh(born(count), count, rng, parents, born)
-
-
-def _nowhere(space: Space) -> Array:
-    return np.empty((0, len(space.variables)))
-
-
-def _stalled(
-    stall: Stall, judged: Evaluated, leads: NDArray[np.bool_] | None, space: Space, plan: Plan
-) -> bool:
-    """Return whether to end: a budget for a whole space is used up, and certifies the front."""
-    if space.size is not None and space.size <= plan.evaluations:
-        return False
-    stall.grown(judged, leads)
-    return stall.has_stalled
-
-
-def _why(stall: Stall, done: int) -> str:
-    return (
-        f"the front has stalled: of {done:,} evaluations, the last {stall.window:,} let what it "
-        f"dominates grow by no more than {GROWTH:.3%}"
-    )
-
-
-class _Rows:
+class _GrowingArray:
     """An array that grows at its end; earlier views of it stay what they were."""
 
     def __init__(self, rows: NDArray[Any]) -> None:
-        self._rows, self._count = rows, len(rows)
+        self._buffer, self._count = rows, len(rows)
 
-    def added(self, more: NDArray[Any]) -> NDArray[Any]:
+    @property
+    def rows(self) -> NDArray[Any]:
+        return self._buffer[: self._count]
+
+    def append(self, more: NDArray[Any]) -> NDArray[Any]:
         """Add rows and return all of them."""
         low, self._count = self._count, self._count + len(more)
-        if self._count > len(self._rows):
+        if self._count > len(self._buffer):
             grown = np.empty((2 * self._count, *more.shape[1:]), dtype=more.dtype)
-            grown[:low] = self._rows[:low]
-            self._rows = grown
-        self._rows[low : self._count] = more
-        return self._rows[: self._count]
+            grown[:low] = self._buffer[:low]
+            self._buffer = grown
+        self._buffer[low : self._count] = more
+        return self.rows
 
 
-def _history(evaluator: Evaluator, start: Evolved | None) -> tuple[_Rows, _Rows, _Rows, _Rows]:
-    if start is not None:
-        judged = start.judged
-        return (
-            _Rows(start.unit),
-            _Rows(judged.objectives),
-            _Rows(judged.constrained),
-            _Rows(judged.feasible),
-        )
-    widths = (len(evaluator.space.variables), len(evaluator.objectives), len(evaluator.constraints))
-    unit, objectives, constrained = (_Rows(np.empty((0, width))) for width in widths)
-    return unit, objectives, constrained, _Rows(np.empty(0, dtype=bool))
+# ----------------------------------------------------------------------------------- selection
+
+_MAX_UINT16 = 65_535
+
+
+def select(
+    evaluator: Evaluator, evaluated: Evaluated, rows: Rows, count: int
+) -> tuple[Rows, NDArray[np.bool_]]:
+    """Return the best of some designs, best first, and which are feasible and non-dominated.
+
+    Non-dominated sorting and crowding distance, feasible designs first (Deb et al., A fast and
+    elitist multiobjective genetic algorithm: NSGA-II, IEEE TEC 2002).
+
+    Parameters
+    ----------
+    evaluated : Evaluated
+        All designs.
+    rows : ndarray of int
+        The candidates.
+    count : int
+        How many to select.
+    """
+    signs = evaluator.signs
+    if evaluated.feasible.take(rows).all():
+        points = evaluated.objectives.take(rows, axis=0)  # an index takes four times as long
+        order, front = _order(points * signs, signs, count)
+        return rows[order], front
+    candidates = evaluated.rows(rows)
+    inside = np.flatnonzero(candidates.feasible)
+    order, best = _order(candidates.objectives[inside] * signs, signs, count)
+    front = np.zeros(len(rows), dtype=bool)
+    front[inside] = best
+    selected = rows[inside[order]]
+    if len(selected) < count:
+        outside = np.flatnonzero(~candidates.feasible)
+        total = _total_violation(evaluator, candidates.rows(outside))
+        least_first = outside[np.argsort(total, kind="stable")]
+        selected = np.concatenate([selected, rows[least_first[: count - len(selected)]]])
+    return selected, front
+
+
+def _order(points: Array, signs: Array, count: int) -> tuple[Rows, NDArray[np.bool_]]:
+    """Order feasible points: by front, then the lonely ones first, then as they came."""
+    if len(points) == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+    best = is_nondominated(points)
+    rows = np.flatnonzero(best)
+    if len(rows) >= count:  # further fronts do not matter
+        distance = _crowding(scaled(points[rows], signs)[0], np.zeros(len(rows), dtype=np.uint16))
+        return rows[_descending(distance)[:count]], best
+    rank = np.zeros(len(points), dtype=np.int64)
+    rest = np.flatnonzero(~best)
+    rank[rest] = 1 + ranks(points[rest])
+    short = np.minimum(rank, _MAX_UINT16).astype(np.uint16)
+    order = _descending(_crowding(scaled(points, signs)[0], short))
+    return order[np.argsort(rank[order], kind="stable")[:count]], best
+
+
+def _crowding(unit: Array, rank: NDArray[np.uint16]) -> Array:
+    """Return for each point the distance of its neighbours on its own front; inf at both sides.
+
+    To 1 / 65,535 of the range of each objective: 16 bits are sorted several times as quickly.
+    """
+    distance = np.zeros(len(unit))
+    gaps = np.empty(len(unit))
+    several = rank.any()
+    for column in unit.T:
+        order = np.argsort((column * _MAX_UINT16).astype(np.uint16), kind="stable")
+        if several:
+            order = order[np.argsort(rank[order], kind="stable")]
+        value = column[order]
+        gaps[:1], gaps[-1:] = np.inf, np.inf
+        np.abs(value[2:] - value[:-2], out=gaps[1:-1])
+        if several:
+            front = rank[order]
+            gaps[1:-1][front[2:] != front[:-2]] = np.inf
+        distance[order] += gaps
+    return distance
+
+
+def _descending(distance: Array) -> Rows:
+    """Order by distance, the largest first, to the first 8 bits of the mantissa."""
+    short = (distance.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    return np.argsort(~short, kind="stable")
+
+
+def _total_violation(evaluator: Evaluator, evaluated: Evaluated) -> Array:
+    """Return the sum of the violations of each design, each as a fraction of the worst one."""
+    violation = np.maximum(evaluator.violations(evaluated.constrained), 0.0)
+    finite = np.isfinite(violation)
+    largest = np.where(finite, violation, 0.0).max(axis=0)
+    with np.errstate(all="ignore"):
+        fraction = np.where(finite, violation / np.where(largest > 0, largest, 1.0), 2.0)
+    undefined = np.isnan(evaluated.objectives).any(axis=1)
+    return np.asarray(fraction.sum(axis=1) + undefined * (violation.shape[1] + 1.0))
+
+
+# ----------------------------------------------------------------------------------- variation
+
+_CROSSOVER, _MUTATION = 15.0, 20.0  # distribution indices: how near children stay to parents
+_REDRAWN = 0.1  # of mutations of a number: a fresh draw
+_WORDS = 1 << 16  # a decision takes 16 random bits
+_QUANTILES = (np.arange(4_096) + 0.5) / 4_096  # at which distributions are tabulated
+
+
+def _crossover_quantiles() -> Array:
+    # The distance of children, as a fraction of their parents' distance. Either child of a pair is
+    # as likely: half of the quantiles are thus negative.
+    near = np.minimum(2.0 * _QUANTILES, 2.0 - 2.0 * _QUANTILES) ** (1.0 / (_CROSSOVER + 1.0))
+    spread = np.where(_QUANTILES < 0.5, near, 1.0 / near)
+    return np.concatenate([spread, -spread])
+
+
+def _mutation_quantiles() -> Array:
+    size = np.minimum(2.0 * _QUANTILES, 2.0 - 2.0 * _QUANTILES) ** (1.0 / (_MUTATION + 1.0))
+    return np.where(_QUANTILES < 0.5, size - 1.0, 1.0 - size)
+
+
+_SPREADS, _STEPS = _crossover_quantiles(), _mutation_quantiles()
+
+
+def make_children(space: Space, parents: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return children as points of the unit cube, not clipped to it.
+
+    Simulated binary crossover and polynomial mutation for numbers (Deb and Agrawal, Complex Systems
+    1995), uniform crossover and a fresh draw for choices. Parents win tournaments of two.
+
+    Parameters
+    ----------
+    parents : ndarray, shape (parents, variables)
+        Points of the unit cube, best first.
+    """
+    # the better of two: the lesser of two uniform numbers
+    winners = ((1.0 - np.sqrt(1.0 - rng.random((2, count)))) * len(parents)).astype(np.int64)
+    mother, father = parents.take(winners, axis=0)
+    named = np.array([isinstance(v, Choice | Values) for v in space.variables.values()], dtype=bool)
+    # each coordinate is the mother's, the father's, or for half of the numbers between the two
+    source, mutated = rng.integers(0, _WORDS, (2, *mother.shape), dtype=np.uint16)
+    child = np.where(source < _WORDS // 2, mother, father)
+    between = np.flatnonzero((source - np.uint16(_WORDS // 4) < _WORDS // 2) & ~named)
+    spread = _SPREADS.take(rng.integers(0, len(_SPREADS), len(between), dtype=np.uint16))
+    one, other = mother.take(between), father.take(between)
+    child.ravel()[between] = 0.5 * ((one + other) + spread * (one - other))
+    _mutate(child, np.flatnonzero(mutated < _WORDS / mother.shape[1]), named, rng)
+    return np.asarray(child)
+
+
+def _mutate(
+    unit: Array, cells: NDArray[np.int64], named: NDArray[np.bool_], rng: np.random.Generator
+) -> None:
+    """Mutate coordinates, one of each child or so: polynomially, or by a fresh draw."""
+    step, fresh = rng.integers(0, _WORDS, (2, len(cells)), dtype=np.uint16)
+    mutated = unit.take(cells) + _STEPS[step % len(_STEPS)]
+    redrawn = np.flatnonzero(named.take(cells % unit.shape[1]) | (fresh < _REDRAWN * _WORDS))
+    mutated[redrawn] = rng.random(len(redrawn))
+    unit.ravel()[cells] = mutated  # a view: the quick way
+
+
+# --------------------------------------------------------------------------- designs each once
+
+_PROPOSAL_ROUNDS, _PROPOSALS = 2, 2  # further rounds, and proposals per missing design in each
+_RANDOM_ROUNDS = 4  # of random designs before those left are listed
+_REPAIRS = 4  # each takes about half of what still differs from an allowed parent
+_MAX_RANDOM = 65_536  # designs of a round, if few are allowed
+_MAX_LISTED = 100_000  # a space of so many designs is listed for what is left,
+_MAX_LISTED_PER_VISIT = 20  # and one of at most this many times the designs visited
+
+
+class VisitedDesigns:
+    """The designs that a search has visited, and a source of designs that it has not.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Its space, and its constraints that no model feeds.
+    unit : ndarray, shape (designs, variables)
+        Points of the unit cube that were visited.
+
+    Attributes
+    ----------
+    exhausted : bool
+        Whether every allowed design of a finite space was visited: the rest was listed.
+    """
+
+    def __init__(self, evaluator: Evaluator, unit: Array) -> None:
+        self._space = evaluator.space
+        self._rules = evaluator.prefilter()
+        self.exhausted = False
+        self._codes: set[int] = set(self._space.settled(unit)[1].tolist())
+
+    def visit(
+        self,
+        unit: Array,
+        count: int,
+        rng: np.random.Generator,
+        parents: Array | None = None,
+        propose: Callable[[int], Array] | None = None,
+    ) -> Array:
+        """Return up to `count` designs that are new, and record them as visited.
+
+        A design that a relation forbids is repaired towards a parent. If it cannot be repaired, or
+        is not new, others replace it: first from `propose`, then random ones. If no allowed design
+        is known, the search gets the designs with the smallest violations.
+
+        Parameters
+        ----------
+        unit : ndarray, shape (designs, variables)
+            The proposed designs as points of the unit cube; they may be outside it.
+        rng : Generator
+            Draws the replacements.
+        parents : ndarray, shape (parents, variables), optional
+            Designs that were evaluated.
+        propose : callable, optional
+            Returns more proposals, as many as its argument.
+        """
+        parents = unit[:0] if parents is None else parents
+        around = parents[self._allowed(parents)] if len(parents) else parents
+        batches = [self._record(self._repair(unit, around, rng), count)]
+        missing, width = count - len(batches[0]), 2
+        for _ in range(_PROPOSAL_ROUNDS if propose else 0):
+            if missing and propose:
+                more = self._repair(propose(_PROPOSALS * missing), around, rng)
+                batches.append(self._record(more, missing))
+                missing -= len(batches[-1])
+        for _ in range(_RANDOM_ROUNDS):
+            if not missing:
+                break
+            random = rng.random((min(missing * width, _MAX_RANDOM), unit.shape[1]))
+            batches.append(self._record(self._repair(random, around, rng), missing))
+            missing -= len(batches[-1])
+            width *= 8 if self._rules.constraints else 1
+        if missing:
+            batches.append(self._record(self._list_rest(missing, rng), missing))
+        designs = np.concatenate(batches)
+        if len(designs) == 0 and len(around) == 0 and self._rules.constraints:
+            return self._least_violating(np.concatenate([unit, rng.random(unit.shape)]), count)
+        return designs
+
+    def find_new(self, unit: Array) -> Array:
+        """Return the allowed designs among some that were not visited, each once."""
+        settled, rows, _ = self._new_rows(unit)
+        return settled[rows][self._allowed(settled[rows])]
+
+    def _allowed(self, unit: Array) -> NDArray[np.bool_]:
+        if not self._rules.constraints:
+            return np.ones(len(unit), dtype=bool)
+        return self._rules.evaluate(self._space.from_unit(self._space.settled(unit)[0])).feasible
+
+    def _repair(self, unit: Array, around: Array, rng: np.random.Generator) -> Array:
+        """Return the allowed ones, and the others if they become so on the way to a parent."""
+        if not self._rules.constraints:
+            return unit
+        unit = unit.copy()
+        wrong = np.flatnonzero(~self._allowed(unit))
+        for _ in range(_REPAIRS if len(around) else 0):
+            nearer = around[rng.integers(0, len(around), len(wrong))]
+            kept = rng.random((len(wrong), unit.shape[1])) < 0.5
+            unit[wrong] = np.where(kept, unit[wrong], nearer)
+            wrong = wrong[~self._allowed(unit[wrong])]
+        return np.delete(unit, wrong, axis=0)
+
+    def _new_rows(self, unit: Array) -> tuple[Array, Rows, list[int]]:
+        """Return designs, the rows of those not visited, each once, and the codes of these."""
+        settled, codes = self._space.settled(unit)
+        first, rows = np.unique(codes, return_index=True)
+        new = np.fromiter((c not in self._codes for c in first.tolist()), bool, len(first))
+        rows = np.sort(rows[new])
+        return settled, rows, codes[rows].tolist()
+
+    def _record(self, unit: Array, limit: int) -> Array:
+        """Return the first designs that were not visited, at most so many; they are visited now."""
+        settled, rows, codes = self._new_rows(unit)
+        self._codes.update(codes[:limit])
+        rows = rows[:limit]
+        return settled if len(rows) == len(settled) else settled[rows]
+
+    def _list_rest(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw allowed designs of a finite space not visited, if listing them is not too much."""
+        size = self._space.size
+        if size is None or size > max(_MAX_LISTED, _MAX_LISTED_PER_VISIT * len(self._codes)):
+            return np.zeros((0, len(self._space.variables)))
+        left = np.ones(size, dtype=bool)
+        left[np.fromiter(self._codes, np.int64, len(self._codes))] = False
+        numbers = np.flatnonzero(left)
+        if self._rules.constraints:
+            numbers = numbers[self._rules.evaluate(self._space.from_index(numbers)).feasible]
+        self.exhausted = len(numbers) <= count
+        return self._space.to_unit(self._space.from_index(rng.permutation(numbers)[:count]))
+
+    def _least_violating(self, unit: Array, count: int) -> Array:
+        points = self._space.from_unit(self._space.settled(unit)[0])
+        violation = self._rules.violations(self._rules.evaluate(points).constrained)
+        worst = np.where(np.isfinite(violation), np.maximum(violation, 0.0), np.inf)
+        scale = np.where(np.isfinite(worst), worst, 0.0).max(axis=0)
+        total = (worst / np.where(scale > 0, scale, 1.0)).sum(axis=1)
+        return self._record(unit[np.argsort(total, kind="stable")], count)

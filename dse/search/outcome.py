@@ -16,7 +16,7 @@ from dse.evaluate.space import Points
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.model.quantity import Array
 from dse.model.values import plural
-from dse.search.convergence import Mark, convergence, marks
+from dse.search.convergence import Mark, convergence_table, marks
 from dse.search.tally import Tally
 
 
@@ -25,13 +25,13 @@ class Tolerance(NamedTuple):
 
     Parameters
     ----------
-    share : float
+    fraction : float
         Of the value.
     amount : float
         In the objective's unit.
     """
 
-    share: float = 0.0
+    fraction: float = 0.0
     amount: float = 0.0
 
 
@@ -41,12 +41,11 @@ class Ground(NamedTuple):
     Parameters
     ----------
     model, output : str
-        Whose.
+        The model and its output.
     by : str
-        ``"table"``: all values of the variables that reach it were run. ``"monotonic"``: the
-        author declares it. ``"lower bound"``: a function that the author
-        declares.
-        ``"domain"``: only the declared domain, until its inputs have one value.
+        ``"table"``: all values of the variables that affect it were run. ``"monotonic"``: the
+        author declares it. ``"lower bound"``: a function that the author declares. ``"domain"``:
+        only the declared domain, until its inputs have one value.
     how : str
         The variables of the table, the signs of the inputs, the lower bound, or the domain.
     """
@@ -57,6 +56,21 @@ class Ground(NamedTuple):
     how: str
 
 
+def describe_ground(ground: Mapping[str, str]) -> str:
+    """Return a ground in words.
+
+    >>> describe_ground(Ground("m:f", "speedup", "monotonic", "+lanes")._asdict())
+    'speedup (m:f) is monotonic as declared: +lanes'
+    """
+    words = {
+        "table": "was run for all values of",
+        "monotonic": "is monotonic as declared:",
+        "lower bound": "is never below its lower bound",
+        "domain": "is in its declared domain",
+    }
+    return f"{ground['output']} ({ground['model']}) {words[ground['by']]} {ground['how']}"
+
+
 @dataclass(frozen=True)
 class Gap:
     """The tolerance that a search with bounds has proven.
@@ -64,17 +78,17 @@ class Gap:
     Parameters
     ----------
     tolerance : float
-        The relative tolerance that was asked for; 0 for an exact front.
+        The relative tolerance of the study; 0 for an exact front.
     reached : float
-        The tolerance that holds; inf if nothing does yet.
-    apart : mapping of str to pair of float
-        By objective the share and the amount that hold, if they differ.
+        The tolerance that is proven; inf if none is yet.
+    tolerances : mapping of str to Tolerance
+        By objective the fraction and the amount that are proven, if they differ.
     boxes : int
         Boxes whose bounds were computed.
     decided : float
-        Share of the space that was evaluated or proven not to matter.
+        Fraction of the space that was evaluated or proven not to matter.
     rests_on : tuple of Ground
-        What the bounds rest on.
+        The basis of the bounds.
     floor : mapping of str to float
         By objective, the value below which the tolerance is a fraction of this value.
     unbounded : tuple of str
@@ -85,7 +99,7 @@ class Gap:
 
     tolerance: float
     reached: float
-    apart: Mapping[str, Tolerance]
+    tolerances: Mapping[str, Tolerance]
     boxes: int
     decided: float
     rests_on: tuple[Ground, ...] = ()
@@ -104,29 +118,29 @@ class Outcome:
         Design numbers, ascending.
     points : dict
         The kept designs by variable.
-    judged : Evaluated
-        What they give.
+    evaluated : Evaluated
+        Their values.
     on_front : ndarray of bool, shape (kept,)
         The non-dominated ones among all that were evaluated.
     tally : Tally
         Counts over all that were evaluated, each design once.
     convergence : DataFrame
-        ``evaluations``, ``front``, ``hypervolume`` (share of the final one) as the search went.
+        ``evaluations``, ``front``, ``hypervolume`` (fraction of the final one) as the search went.
     complete : bool
         Whether every design of the space was evaluated: the front is then the whole Pareto front.
     numbered : bool
-        Whether designs are numbered as the space numbers them, and not as they were found.
+        Whether designs have the numbers of the space; else they are numbered as they were found.
     statement : str
-        What the certificate says, in a sentence.
+        The statement of the certificate, in a sentence.
     gap : Gap or None
-        What a search that bounds has proven.
+        The tolerance that a search by bounds has proven.
     ended : str
         Why the search ended before it had used its evaluations, in words; empty if it did not.
     """
 
     numbers: NDArray[np.int64]
     points: Points
-    judged: Evaluated
+    evaluated: Evaluated
     on_front: NDArray[np.bool_]
     tally: Tally
     convergence: pd.DataFrame
@@ -147,121 +161,104 @@ def count_distinct(points: Array) -> int:
     return len(points) - int(same.sum())
 
 
-def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) -> Outcome:
-    """Return the outcome of a search that drew designs one after the other.
+def outcome_of_sample(
+    evaluator: Evaluator, points: Points, evaluated: Evaluated, method: str
+) -> Outcome:
+    """Return the outcome of a search that evaluated designs one after the other.
 
     All designs are kept, each once: of repeated samples, the first.
 
     Parameters
     ----------
-    evaluator : Evaluator
-        What judged them.
-    points, judged : dict, Evaluated
-        The samples.
-    by : str
+    points, evaluated : dict, Evaluated
+        The samples and their values.
+    method : str
         The search method.
     """
     numbers = np.flatnonzero(~pd.DataFrame(points).duplicated().to_numpy())
-    repeats = len(judged) - len(numbers)
+    repeats = len(evaluated) - len(numbers)
     if repeats:
         points = {name: values[numbers] for name, values in points.items()}
-        judged = judged.rows(numbers)
-    archive, reached = _front(evaluator, judged)
+        evaluated = evaluated.rows(numbers)
+    fronts, archive = _find_fronts(evaluator, evaluated)
     on_front = np.zeros(len(numbers), dtype=bool)
     on_front[archive.index] = True
     space = evaluator.space
-    complete = space.size == len(numbers)
-    numbered = isinstance(space, TableSpace)
-    numbers = points[ROW] if numbered else numbers
+    complete, is_table = space.size == len(numbers), isinstance(space, TableSpace)
+    numbers = points[ROW] if is_table else numbers
     order = np.argsort(numbers, kind="stable")
+    numbers, evaluated = numbers[order], evaluated.rows(order)
+    size = space.size
     return Outcome(
-        numbers[order],
+        numbers,
         {name: values[order] for name, values in points.items()},
-        judged.rows(order),
+        evaluated,
         on_front[order],
-        Tally.of(numbers[order], judged.rows(order), evaluator.constraints, evaluator.domains),
-        convergence(reached, evaluator.signs),
+        Tally.of(numbers, evaluated, evaluator.constraints, evaluator.domains),
+        convergence_table(fronts, evaluator.signs),
         complete,
-        numbered,
-        statement(by, space.size, len(numbers), archive.points, repeats, complete, numbered),
+        is_table,
+        statement(method, size, len(numbers), archive.points, repeats, complete, is_table),
     )
 
 
-def _front(evaluator: Evaluator, judged: Evaluated) -> tuple[Archive, list[Mark]]:
-    """Return the front of designs in the order of their evaluation, and its earlier states."""
-    points = judged.objectives * evaluator.signs
+def _find_fronts(evaluator: Evaluator, evaluated: Evaluated) -> tuple[list[Mark], Archive]:
+    """Return the fronts at each mark, in the order of evaluation, and the last front."""
+    points = evaluated.objectives * evaluator.signs
     archive = Archive.empty(points.shape[1])
-    reached, start = [], 0
+    fronts, start = list[Mark](), 0
     for stop in marks(len(points)):
-        rows = np.arange(start, stop)[judged.feasible[start:stop]]
+        rows = np.arange(start, stop)[evaluated.feasible[start:stop]]
         archive = archive.merged(Archive(rows, points[rows], np.zeros((len(rows), 0))))
-        reached.append((stop, archive))
+        fronts.append((stop, archive))
         start = stop
-    return archive, reached
+    return fronts, archive
 
 
 def statement(
-    by: str,
+    method: str,
     size: int | None,
     evaluated: int,
-    front: NDArray[np.float64],
+    front: Array,
     repeats: int,
-    whole: bool,
-    tabled: bool = False,
+    complete: bool,
+    is_table: bool = False,
 ) -> str:
     """Return the statement of a certificate.
 
     Parameters
     ----------
-    by : str
+    method : str
         The search method.
     size : int or None
         Designs of the space.
     evaluated, repeats : int
-        Designs that were evaluated, each once; draws beyond these, which repeated one.
+        Designs that were evaluated, each once; further samples, which repeated one.
     front : ndarray, shape (designs, objectives)
         The non-dominated points.
-    whole : bool
+    complete : bool
         Whether every design of the space was evaluated.
-    tabled : bool
+    is_table : bool
         Whether the designs are the rows of a table.
     """
-    if whole:
-        points = count_distinct(front)
-        distinct = f" ({plural(points, 'distinct point')})"
-        are = "is" if len(front) == 1 else "are"
-        were = "was" if evaluated == 1 else "were"
-        alls = "the 1 design" if evaluated == 1 else f"all {evaluated:,} designs"
-        looked = f"table {were} looked at" if tabled else f"space {were} evaluated"
-        return (
-            f"Complete: {alls} of the {looked}, and the "
-            f"{len(front):,} on the front {are} its whole Pareto front"
-            f"{distinct if points < len(front) else ''}."
-            f"{' It says nothing of designs that are not in the table.' if tabled else ''}"
-        )
-    nearest = tabled and by != "exhaustive"
-    share = f" of {size:,}" if size is not None else " of a continuous space"
-    how = "exhaustive search" if by == "exhaustive" else by
-    draws = evaluated + repeats
+    are = "is" if len(front) == 1 else "are"
     were = "was" if evaluated == 1 else "were"
-    again = f" in {draws:,} draws, {repeats:,} of which repeated one" if repeats else ""
+    if complete:
+        points = count_distinct(front)
+        distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
+        every = "the 1 design" if evaluated == 1 else f"all {evaluated:,} designs"
+        looked = f"table {were} looked at" if is_table else f"space {were} evaluated"
+        return (
+            f"Complete: {every} of the {looked}, and the "
+            f"{len(front):,} on the front {are} its whole Pareto front{distinct}."
+            f"{' It says nothing of designs that are not in the table.' if is_table else ''}"
+        )
+    nearest = is_table and method != "exhaustive"
+    space = f" of {size:,}" if size is not None else " of a continuous space"
+    how = "exhaustive search" if method == "exhaustive" else method
+    samples = f" in {evaluated + repeats:,} draws, {repeats:,} of which repeated one"
     return (
-        f"Not certified: {plural(evaluated, 'design')}{share} {were} evaluated by {how}{again}; "
-        f"{len(front):,} {'is' if len(front) == 1 else 'are'} non-dominated among them."
+        f"Not certified: {plural(evaluated, 'design')}{space} {were} evaluated by {how}"
+        f"{samples if repeats else ''}; {len(front):,} {are} non-dominated among them."
         f"{' Each sample counts as the nearest row of the table.' if nearest else ''}"
     )
-
-
-def describe_ground(ground: Mapping[str, str]) -> str:
-    """Return a ground in words.
-
-    >>> describe_ground(Ground("m:f", "speedup", "monotonic", "+lanes")._asdict())
-    'speedup (m:f) is monotonic as declared: +lanes'
-    """
-    words = {
-        "table": "was run for all values of",
-        "monotonic": "is monotonic as declared:",
-        "lower bound": "is never below its lower bound",
-        "domain": "is in its declared domain",
-    }
-    return f"{ground['output']} ({ground['model']}) {words[ground['by']]} {ground['how']}"

@@ -24,18 +24,13 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import describe_design
 from dse.evaluate.space import Points
 from dse.search.bound.cover import Cover, relaxed
-from dse.search.outcome import Outcome
+from dse.search.outcome import Gap, Outcome, Tolerance
 
-_SAMPLE = 256
-"""Designs drawn at random: enough to find a fault in 1.2 % of the designs with 95 %."""
-_FRONT_SAMPLE = 1_024
-"""Designs of the front at most. Most fronts are smaller: each of their designs is checked."""
-_FRONT_FRACTION = 0.1
-"""Designs of the front at most, as a fraction of all evaluations: models may be slow."""
-_FRACTION = 0.05
-"""Random designs as a fraction of all evaluations."""
-_MIN_SAMPLE = 16
-"""Random designs at least, if the search gives a certificate."""
+_SAMPLE = 256  # random designs: enough to find a fault in 1.2 % of the designs with 95 %
+_FRACTION = 0.05  # random designs as a fraction of all evaluations
+_MIN_SAMPLE = 16  # random designs at least, if the search gives a certificate
+_FRONT_SAMPLE = 1_024  # designs of the front at most; most fronts are smaller
+_FRONT_FRACTION = 0.1  # of all evaluations, designs of the front at most: models may be slow
 _CONFIDENCE = 0.95
 
 
@@ -77,26 +72,25 @@ def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduc
         If a model raises that did not raise in the search.
     """
     rng = np.random.default_rng(seed)
+    total = outcome.tally.evaluated
     certified = outcome.complete or outcome.gap is not None
-    count = sample_size(outcome.tally.evaluated, certified)
+    count = sample_size(total, certified)
     order = _best_first(evaluator, outcome, rng.permutation(np.flatnonzero(outcome.on_front)))
-    evaluated = outcome.tally.evaluated
-    limit = min(_FRONT_SAMPLE, max(_MIN_SAMPLE, round(_FRONT_FRACTION * evaluated)))
+    limit = min(_FRONT_SAMPLE, max(_MIN_SAMPLE, round(_FRONT_FRACTION * total)))
     front, more = np.split(order, [limit])
     others = rng.permutation(np.flatnonzero(~outcome.on_front))
     others = np.concatenate([others, more])[:count]
     rows = rng.permutation(np.concatenate([front, others]))
     points = {name: values[rows] for name, values in outcome.points.items()}
     again = evaluate_differently(evaluator, points)
-    compare(evaluator, points, outcome.judged.rows(rows), again, outcome.numbers[rows])
+    compare(evaluator, points, outcome.evaluated.rows(rows), again, outcome.numbers[rows])
     if certified:
-        hold_against_front(evaluator, outcome, points, again)
-        if outcome.gap is not None:  # the designs that a search by bounds keeps are not random
-            fresh = sample(evaluator.space, count)
-            hold_against_front(evaluator, outcome, fresh, evaluate_differently(evaluator, fresh))
-            return Reproduction(len(rows) + count, detectable_fraction(count))
-    whole = len(rows) >= outcome.tally.evaluated
-    return Reproduction(len(rows), 0.0 if whole else detectable_fraction(len(others)))
+        compare_with_front(evaluator, outcome, points, again)
+    if outcome.gap is not None:  # the designs that a search by bounds keeps are not random
+        fresh = sample(evaluator.space, count)
+        compare_with_front(evaluator, outcome, fresh, evaluate_differently(evaluator, fresh))
+        return Reproduction(len(rows) + count, detectable_fraction(count))
+    return Reproduction(len(rows), 0.0 if len(rows) >= total else detectable_fraction(len(others)))
 
 
 def _best_first(evaluator: Evaluator, outcome: Outcome, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -106,7 +100,7 @@ def _best_first(evaluator: Evaluator, outcome: Outcome, rows: NDArray[np.intp]) 
     """
     if not rows.size:
         return rows
-    best = rows[np.argmin((outcome.judged.objectives * evaluator.signs)[rows], axis=0)]
+    best = rows[np.argmin((outcome.evaluated.objectives * evaluator.signs)[rows], axis=0)]
     best = np.unique(best)
     return np.concatenate([best, rows[~np.isin(rows, best)]])
 
@@ -116,7 +110,7 @@ def sample_size(evaluated: int, certified: bool) -> int:
     return min(_SAMPLE, max(_MIN_SAMPLE if certified else 1, round(_FRACTION * evaluated)))
 
 
-def hold_against_front(
+def compare_with_front(
     evaluator: Evaluator, outcome: Outcome, points: Points, again: Evaluated
 ) -> None:
     """Check that no design is better than the front by more than the certified tolerance.
@@ -126,22 +120,18 @@ def hold_against_front(
     RepeatabilityError
         Naming the design.
     """
-    if outcome.gap is not None and not np.isfinite(outcome.gap.reached):
+    gap, objectives = outcome.gap or Gap(0.0, 0.0, {}, 0, 1.0), evaluator.objectives
+    if not np.isfinite(gap.reached):
         return
-    gap = outcome.gap
-    front = (outcome.judged.objectives * evaluator.signs)[outcome.on_front]
-    cover = Cover.empty(len(evaluator.objectives)).added(front)
-    shares, amounts, floors = [], [], []
-    for objective in evaluator.objectives:
-        share, amount = (gap.reached, 0.0) if gap is not None else (0.0, 0.0)
-        if gap is not None and objective.name in gap.apart:
-            share, amount = gap.apart[objective.name]
-        shares.append(max(share, ROUNDING))
-        amounts.append(amount)
-        floors.append(gap.floor.get(objective.name, 0.0) if gap is not None else 0.0)
+    front = (outcome.evaluated.objectives * evaluator.signs)[outcome.on_front]
+    cover = Cover.empty(len(objectives)).added(front)
+    tolerances = [gap.tolerances.get(o.name, Tolerance(gap.reached)) for o in objectives]
+    fractions = np.array([max(tolerance.fraction, ROUNDING) for tolerance in tolerances])
+    amounts = np.array([tolerance.amount for tolerance in tolerances])
+    floors = np.array([gap.floor.get(o.name, 0.0) for o in objectives])
     rows = np.flatnonzero(again.feasible)
     signed = (again.objectives * evaluator.signs)[rows]
-    limit = relaxed(signed, np.array(shares), np.array(floors), np.array(amounts))
+    limit = relaxed(signed, fractions, floors, amounts)
     for row in rows[~cover.weakly(limit)][:1].tolist():
         values = ", ".join(
             f"{o.name} = {show_exactly(float(v), o.unit)}"

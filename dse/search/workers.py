@@ -17,7 +17,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import joblib
 
-from dse.evaluate.failures import DesignError
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.failures import DesignError, evaluate_designs
+from dse.evaluate.space import Points
 from dse.search.cluster import Cluster, WorkerEndedError
 
 T = TypeVar("T")
@@ -30,10 +32,12 @@ NEVER = float("inf")
 HANGS = "a model hangs, or takes that long; its process was ended"
 _HANGS_THERE = "a model hangs, or takes that long; it may still be at it on the cluster"
 _ENDED = "{} ended: a model crashed, left with os._exit, or took more memory than there is"
-_HANGS_AFTER = 2.0  # seconds that any task may take: the first of a process loads libraries
+_MIN_HANG = 2.0  # seconds that any task may take: the first of a process loads libraries
 _AT_ONCE = 1e-3  # seconds
 _AHEAD = 2  # tasks for each thread that are under way or wait for earlier ones
-_FEW = 64  # designs: batches double up to this size
+_FEW = (
+    64  # designs: batches double up to this size; the designs of so small a batch are a task each
+)
 _FRACTION = 8  # and then have this fraction of the designs done
 
 
@@ -60,27 +64,27 @@ def is_late(until: float) -> bool:
 
 
 class EndedError(DesignError):
-    """A process that worked is no more.
+    """A process that worked has ended.
 
     Parameters
     ----------
-    told : str
-        What ended, in words.
+    message : str
+        The whole message.
     task : int
         The first task that was not done, from 0.
     """
 
-    def __init__(self, told: str, task: int = 0) -> None:
-        super().__init__(told, task)
-        self._told, self.task = told, task
+    def __init__(self, message: str, task: int = 0) -> None:
+        super().__init__(message, task)
+        self.message, self.task = message, task
 
     def __str__(self) -> str:
-        return self._told
+        return self.message
 
-    def at(self, first: int, last: int) -> EndedError:
+    def with_designs(self, first: int, last: int) -> EndedError:
         """Return it with the designs of the task; others that were under way come after them."""
-        which = f"design {first}" if first == last else f"designs {first} to {last}"
-        return EndedError(f"{self}; it was at {which}, or soon after", self.task)
+        designs = f"design {first}" if first == last else f"designs {first} to {last}"
+        return EndedError(f"{self}; it was at {designs}, or soon after", self.task)
 
 
 class LateError(Exception):
@@ -91,37 +95,30 @@ class LateError(Exception):
     task : int
         The first task that was not done, from 0.
     waited : float
-        Seconds since it was given; 0 if the time was over by then.
+        Seconds since the task was given; 0 if the time was over by then.
     before : float
-        Seconds of the session before it was given.
-    why : str
-        The meaning if that is too long.
+        Seconds of the session before the task was given.
+    cause : str
+        The probable cause if that is too long.
     """
 
-    def __init__(self, task: int, waited: float, before: float = 0.0, why: str = HANGS) -> None:
-        super().__init__(task, waited, before, why)
-        self.task, self.waited, self._before, self._why = task, waited, before, why
+    def __init__(self, task: int, waited: float, before: float = 0.0, cause: str = HANGS) -> None:
+        super().__init__(task, waited, before, cause)
+        self.task, self.waited, self._before, self._cause = task, waited, before, cause
 
-    def told(self, first: int, last: int, done: int) -> EndedError | None:
-        """Return that these designs hang; None if they were just not done in time.
+    def find_hang(self, first: int, last: int, done: int) -> EndedError | None:
+        """Return that designs `first` to `last` hang; None if they were just not done in time.
 
-        A task has an eighth of the finished designs: it hangs if it takes longer than all
-        before it.
-
-        Parameters
-        ----------
-        first, last : int
-            The designs of the task.
-        done : int
-            The designs evaluated before.
+        A task has an eighth of the designs `done` before it. It hangs if it takes longer than all
+        of them.
         """
-        if done and self.waited < max(_HANGS_AFTER, self._before):
+        if done and self.waited < max(_MIN_HANG, self._before):
             return None
-        which = f"design {first} was" if first == last else f"designs {first} to {last} were"
+        designs = f"design {first} was" if first == last else f"designs {first} to {last} were"
         if not self.waited:
-            return EndedError(f"the time was over before {which} begun: give the run more")
+            return EndedError(f"the time was over before {designs} begun: give the run more")
         return EndedError(
-            f"{which} not done after {self.waited:.1f} s, when the time was over: {self._why}"
+            f"{designs} not done after {self.waited:.1f} s, when the time was over: {self._cause}"
         )
 
 
@@ -141,8 +138,8 @@ class Workers:
         The `time.time` at which the session began, if it has a time limit.
     cluster : Cluster, optional
         Where Dask's workers are.
-    apart : bool
-        Whether models are to run in other processes than this one even if that takes longer.
+    isolated : bool
+        Whether models run in other processes than this one even if that takes longer.
     """
 
     count: int
@@ -150,63 +147,34 @@ class Workers:
     until: float = NEVER
     since: float = 0.0
     cluster: Cluster | None = None
-    apart: bool = False
+    isolated: bool = False
 
     @property
-    def one_thread(self) -> bool:
-        """Whether there is nobody to spread work over."""
-        if self.cluster is not None:
-            return self.cluster.lost
-        return self.count == 1 and self.backend == "threading"
-
-    @property
-    def asked_for(self) -> bool:
-        """Whether the work is to be done in other processes, cheap or not."""
-        return self.backend == "loky" or self.apart
+    def isolate_models(self) -> bool:
+        """Whether all models run in other processes than this one, however cheap they are."""
+        return self.backend == "loky" or self.isolated
 
     def threads(self) -> Threads:
         """Return threads of this process for pieces of work that are too short for `each`."""
-        return Threads(1 if self.asked_for else self.count)
+        return Threads(1 if self.isolate_models else self.count)
 
     @property
     def midway(self) -> float:
         """When half of the time that is left now is over: for what prepares a search."""
         return self.until if self.until == NEVER else (time.time() + self.until) / 2
 
-    def begun(self, shared: object, most: float) -> Workers:
-        """Return them when they are there, with the seconds that they took to begin as extra time.
-
-        Parameters
-        ----------
-        shared : object
-            The common argument of the tasks: it is sent, and its modules are imported there.
-        most : float
-            Seconds that processes may take to begin, beyond the deadline.
-
-        Raises
-        ------
-        DesignError, LateError
-            As in `each`.
-        """
-        if not self.asked_for or self.until == NEVER:
-            return self
-        began = time.time()
-        replace(self, until=self.until + most).alone(_nothing, shared)
-        now = time.time()
-        return replace(self, until=self.until + now - began, since=now)
-
-    def alone(self, function: Callable[..., T], *task: object) -> T:
-        """Return what a function returns: here, or in a process if the work is to be done there.
+    def call(self, function: Callable[..., T], *task: object) -> T:
+        """Return what a function returns: here, or in a process if models run in processes.
 
         Raises
         ------
         DesignError
             As in `each`.
         """
-        if not self.asked_for:
+        if not self.isolate_models:
             return function(*task)
-        (found,) = self.each(partial(function, *task), [()])
-        return found
+        (result,) = self.each(partial(function, *task), [()])
+        return result
 
     def each(self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> Iterator[T]:
         """Yield what a function returns for each task, in order; leaving early drops the rest.
@@ -226,37 +194,46 @@ class Workers:
         LateError
             If the time is over and a process still works.
         """
-        if self.one_thread:
-            yield from (function(*task) for task in tasks)
-            return
-        if self.cluster is not None:
-            yield from self._there(self.cluster, function, tasks)
-            return
-        if self.backend == "threading":
-            yield from _in_threads(self.count, function, tasks)
-            return
-        given, done = list[float](), 0
+        if self.cluster is not None and not self.cluster.lost:
+            results = self._each_in_cluster(self.cluster, function, tasks)
+        elif self.backend == "loky":
+            results = self._each_in_processes(function, tasks)
+        elif self.count > 1 and self.cluster is None:
+            results = _each_in_threads(self.count, function, tasks)
+        else:
+            results = (function(*task) for task in tasks)
+        yield from results
+
+    def _each_in_processes(
+        self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
+    ) -> Iterator[T]:
+        given = list[float]()
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             calls = (joblib.delayed(partial(_attempt, function))(*t) for t in _timed(tasks, given))
             parallel = joblib.Parallel(return_as="generator")
-            results = parallel(calls)
+            results, task = parallel(calls), 0
             try:
-                for result in self._in_time(parallel, results, given):
-                    if isinstance(result, DesignError):
-                        raise result
-                    yield result
-                    done += 1
+                while True:
+                    if self.until < NEVER:
+                        parallel.timeout = max(self.until - time.time(), _AT_ONCE)
+                    try:
+                        result = next(results)
+                    except StopIteration:
+                        return
+                    except multiprocessing.TimeoutError:
+                        raise self._late(task, given[task]) from None
+                    yield _raised(result)
+                    task += 1
             except BrokenExecutor:
-                raise EndedError(_ENDED.format("a process of the workers"), done) from None
+                raise EndedError(_ENDED.format("a process of the workers"), task) from None
             finally:
                 parallel.timeout = _AT_ONCE
                 with contextlib.suppress(Exception, KeyboardInterrupt):  # of the processes, too
                     deque(results, maxlen=0)
 
-    def _there(
+    def _each_in_cluster(
         self, cluster: Cluster, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
     ) -> Iterator[T]:
-        """Yield what a function returns for each task, from a cluster."""
         given = list[float]()
         results = cluster.each(partial(_attempt, function), _timed(tasks, given), self.until)
         for task in itertools.count():
@@ -268,66 +245,23 @@ class Workers:
                 raise self._late(task, given[task], _HANGS_THERE) from None
             except WorkerEndedError:
                 raise EndedError(_ENDED.format("several workers of the cluster"), task) from None
-            if isinstance(result, DesignError):
-                raise result
-            yield result
+            yield _raised(result)
 
-    def _in_time(
-        self, parallel: joblib.Parallel, results: Iterator[T], given: list[float]
-    ) -> Iterator[T]:
-        """Yield what processes return, for as long as there is time."""
-        for task in itertools.count():
-            if self.until < NEVER:
-                parallel.timeout = max(self.until - time.time(), _AT_ONCE)
-            try:
-                result = next(results)
-            except StopIteration:
-                return
-            except multiprocessing.TimeoutError:
-                raise self._late(task, given[task]) from None
-            yield result
-
-    def _late(self, task: int, given: float, why: str = HANGS) -> LateError:
+    def _late(self, task: int, given: float, cause: str = HANGS) -> LateError:
         waited = time.time() - given if given < self.until else 0.0
-        return LateError(task, waited, given - self.since, why)
-
-
-class Threads:
-    """Threads that wait for pieces of milliseconds, kept for a search; numpy lets them run at once.
-
-    The chunks do not depend on the number of threads, and neither do the last bits of a result.
-
-    Parameters
-    ----------
-    count : int
-        How many; one is this one.
-    """
-
-    def __init__(self, count: int = 1) -> None:
-        self._pool = ThreadPoolExecutor(count, "piece") if count > 1 else None
-
-    def each(self, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]) -> Iterator[T]:
-        """Yield what a function returns for each task, in order; leaving early drops the rest."""
-        if self._pool is None:
-            return (function(*task) for task in tasks)
-        return self._pool.map(lambda task: function(*task), tasks)
-
-    def rows(self, function: Callable[[slice], T], count: int) -> list[T]:
-        """Return what a function returns for each run of `PIECE` rows, in order; one at least."""
-        runs = range(0, max(count, 1), PIECE)
-        return list(self.each(function, ((slice(low, low + PIECE),) for low in runs)))
+        return LateError(task, waited, given - self.since, cause)
 
 
 ALONE = Workers(1)
 """One thread: this one."""
 
 
-def _in_threads(
+def _each_in_threads(
     count: int, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
 ) -> Iterator[T]:
-    """Yield what a function returns for each task, in order; only a few tasks are taken ahead."""
+    # Daemon threads: a model that hangs does not keep the process. Few tasks are taken ahead.
     left, under_way, given = iter(tasks), deque[Future[T]](), SimpleQueue[Any]()
-    for _ in range(count):  # daemons: a model that hangs does not keep the process
+    for _ in range(count):
         threading.Thread(target=_serve, args=(given, function), daemon=True).start()
     try:
         while True:
@@ -362,13 +296,127 @@ def _timed(tasks: Iterable[tuple[object, ...]], given: list[float]) -> Iterator[
         yield task
 
 
-def _nothing(_: object) -> None:
-    """Do what shows that a process is there."""
-
-
 def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | DesignError:
     """Return the error instead of raising it: errors then come in the order of the tasks."""
     try:
         return function(*task, **named)
     except DesignError as error:
         return error
+
+
+def _raised(result: T | DesignError) -> T:
+    if isinstance(result, DesignError):
+        raise result
+    return result
+
+
+class Threads:
+    """Threads that wait for pieces of milliseconds, kept for a search; numpy lets them run at once.
+
+    The chunks do not depend on the number of threads, and neither do the last bits of a result.
+
+    Parameters
+    ----------
+    count : int
+        How many; one is this one.
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        self._pool = ThreadPoolExecutor(count, "piece") if count > 1 else None
+
+    def each(self, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        """Yield what a function returns for each task, in order; leaving early drops the rest."""
+        if self._pool is None:
+            return (function(*task) for task in tasks)
+        return self._pool.map(lambda task: function(*task), tasks)
+
+    def rows(self, function: Callable[[slice], T], count: int) -> list[T]:
+        """Return what a function returns for each run of `PIECE` rows, in order; one at least."""
+        runs = range(0, max(count, 1), PIECE)
+        return list(self.each(function, ((slice(low, low + PIECE),) for low in runs)))
+
+
+# ------------------------------------------------------------------------- batches of designs
+
+
+class BatchEvaluator:
+    """Evaluate batches of designs, in pieces that are spread over workers.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        The models.
+    workers : Workers
+        Who runs them.
+    chunk : int
+        Designs evaluated at once, at most; a matter of speed only.
+    """
+
+    def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
+        self._evaluator, self._workers = evaluator, workers
+        self._max_piece = min(max(1, chunk // evaluator.scenarios), PIECE)  # a row per scenario
+        self._done = 0
+
+    def evaluate(
+        self, points: Points, first: int, until: float = NEVER, screens: bool | None = None
+    ) -> Evaluated:
+        """Evaluate designs numbered from `first`: all, or the first of them if the time is over.
+
+        Some are evaluated in any case, unless the workers are processes, which are ended.
+
+        Parameters
+        ----------
+        screens : bool, optional
+            Whether objectives are computed only of designs that no constraint excludes; by default
+            as the evaluator has it.
+
+        Raises
+        ------
+        DesignError
+            If a model raises.
+        """
+        evaluator = self._evaluator
+        if screens is not None:
+            evaluator = replace(evaluator, screens=screens)
+        cuts = list(self._cut(len(next(iter(points.values()))), until))
+        tasks = (
+            (
+                {name: values[low:high] for name, values in points.items()},
+                first + low,
+                NEVER if low == 0 else until,
+            )
+            for low, high in cuts
+        )
+        parts = [Evaluated.empty(evaluator)]
+        try:
+            for part in self._workers.each(partial(_evaluate_piece, evaluator), tasks):
+                parts.append(part)
+                if len(part) == 0 or is_late(until):
+                    break
+        except EndedError as ended:
+            low, high = cuts[ended.task]
+            raise ended.with_designs(first + low, first + high - 1) from None
+        except LateError as late:
+            low, high = cuts[late.task]
+            if hang := late.find_hang(first + low, first + high - 1, self._done + low):
+                raise hang from None
+        evaluated = concatenate(parts[1:]) if len(parts) > 1 else parts[0]
+        self._done += len(evaluated)
+        return evaluated
+
+    def _cut(self, count: int, until: float) -> Iterator[tuple[int, int]]:
+        """Yield the pieces of a batch: one for each worker, and smaller ones with a time limit."""
+        workers = self._workers.count
+        size = 1 if workers > 1 and count <= _FEW else -(-count // workers)
+        low = 0
+        while low < count:
+            limit = batch_size(self._done + low, until, workers) if until < NEVER else size
+            high = min(low + min(size, limit, self._max_piece), count)
+            yield low, high
+            low = high
+
+
+def _evaluate_piece(evaluator: Evaluator, points: Points, first: int, until: float) -> Evaluated:
+    if is_late(until):
+        return Evaluated.empty(evaluator)
+    return evaluate_designs(evaluator, points, first)

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import joblib
 
 from dse.evaluate.failures import DesignError
-from dse.search import cost
-from dse.search.cluster import Cluster, is_in_a_task
-from dse.search.versions import packages
+from dse.search.cluster import Cluster, is_in_a_task, packages_of
+from dse.search.method_choice import adapt_to_pace, measure_pace, plan_guided
 from dse.search.workers import ALONE, LateError, Workers
 from dse.study.loading import is_of_a_study
 from dse.study.study import ResolvedStudy
@@ -39,9 +38,9 @@ def workers_of(study: ResolvedStudy, count: int | None, cluster: Cluster | None)
     )
     if given.cluster is not None:
         modules = {model.function.__module__ for model in study.evaluator.wiring.models}
-        given.cluster.check(packages(name for name in modules if not is_of_a_study(name)))
+        given.cluster.check(packages_of(name for name in modules if not is_of_a_study(name)))
         cluster = given.cluster
-        return Workers(cluster.threads, "dask", cluster=cluster, apart=table.processes)
+        return Workers(cluster.threads, "dask", cluster=cluster, isolated=table.processes)
     chosen = given.backend or ("loky" if table.processes else "threading")
     return Workers(count or given.jobs or table.workers or cores or 1, chosen)
 
@@ -87,12 +86,12 @@ def choose_search(study: ResolvedStudy, workers: Workers = ALONE, began: str = "
     if plan.guided is None or began == plan.method:
         return study
     if began:
-        return replace(study, plan=cost.guided(plan, study.evaluator))
+        return replace(study, plan=plan_guided(plan, study.evaluator))
     try:
-        pace = workers.alone(cost.pace, study.evaluator)
+        pace = workers.call(measure_pace, study.evaluator)
     except (DesignError, LateError):  # the search reports it
         return study
-    found = cost.settled(plan, study.evaluator, pace)
+    found = adapt_to_pace(plan, study.evaluator, pace)
     if found is plan:
         return study
     note = f"{found.method} search was chosen: {found.reason}"

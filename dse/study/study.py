@@ -15,9 +15,9 @@ from dse.evaluate.criteria import Conditions, Objective
 from dse.evaluate.samples import certain
 from dse.evaluate.space import Choice, Values
 from dse.problems import InputError, Problem, nearest
-from dse.search.base import Plan, Settings
+from dse.search.base import SearchSettings
+from dse.search.method_choice import choose_method
 from dse.search.outcome import Tolerance
-from dse.search.plan import plan
 from dse.study.credentials import deciding_content, safe_text, shown_url, url_problem
 from dse.study.findings import Findings, Place
 from dse.study.input_files import Outside, places, sha256_of
@@ -45,7 +45,7 @@ class ResolvedStudy(Resolved):
         The file; None for a study made in a script.
     folder : Path or None
         Where the file lies, from the root: scripts may change where paths begin.
-    plan : Plan
+    plan : SearchSettings
         How the space is searched.
     notes : tuple of str
         Facts that a reader should know.
@@ -66,7 +66,7 @@ class ResolvedStudy(Resolved):
     functions: Mapping[str, Callable[..., Any]]
     path: Path | None
     folder: Path | None
-    plan: Plan
+    plan: SearchSettings
     notes: tuple[str, ...]
     code: Mapping[Path, str]
     outside: Mapping[str, Outside]
@@ -240,13 +240,13 @@ def _study(
     )
 
 
-def _plan(file: StudyFile, resolved: Resolved, findings: Findings) -> Plan:
+def _plan(file: StudyFile, resolved: Resolved, findings: Findings) -> SearchSettings:
     """Return how the space is searched; the last stage of reading a study."""
     evaluator = resolved.evaluator
     scope = Scope(evaluator.wiring, findings)
     settings = _settings(file.search, evaluator.objectives, scope)
     problems: list[Problem] = []
-    search = plan(settings, evaluator, problems)
+    search = choose_method(settings, evaluator, problems)
     if file.run.storage is not None and (wrong := url_problem(file.run.storage)):
         problems.append(wrong)
     for problem in problems:
@@ -258,7 +258,7 @@ def _plan(file: StudyFile, resolved: Resolved, findings: Findings) -> Plan:
     return search
 
 
-def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope) -> Settings:
+def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope) -> SearchSettings:
     """Return what the study asks of its search, texts with units read."""
     units = {objective.name: objective.unit for objective in objectives}
     place, given = Place("search"), table.tolerance
@@ -270,7 +270,7 @@ def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope)
     tolerance = Tolerance()
     if not isinstance(given, dict):
         tolerance = _tolerance(scope, place / "tolerance", "tolerance", given, "1")
-    apart = {
+    tolerances = {
         name: _tolerance(scope, place / "tolerance" / name, name, value, units[name])
         for name, value in by_objective.items()
         if name in units
@@ -280,8 +280,17 @@ def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope)
         for name, value in table.floor.items()
         if name in units
     }
-    own = {"tolerance": tolerance.share, "apart": apart, "floor": floor}
-    return Settings(**{**dict(table), **own})
+    return SearchSettings(
+        table.method,
+        table.evaluations or 0,
+        table.generation or 0,
+        table.seed,
+        table.timeout,
+        table.options,
+        tolerance.fraction,
+        tolerances,
+        floor,
+    )
 
 
 def _tolerance(scope: Scope, place: Place, name: str, given: float | str, unit: str) -> Tolerance:

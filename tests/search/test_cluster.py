@@ -23,9 +23,8 @@ from dse.api import cluster as connection
 from dse.api.cluster import connected
 from dse.problems import InputError
 from dse.run import run
-from dse.search import cluster as clusters
 from dse.search.base import Progress
-from dse.search.versions import versions
+from dse.search.cluster import Cluster, run_task, versions_of
 from dse.search.workers import EndedError, Workers
 from dse.study.execution import JoblibConfiguration, joblib_configuration
 from tests.clusters import Processes, killed, processes, until
@@ -132,29 +131,25 @@ def test_models_that_are_to_run_apart_run_there_however_quick(
     pd.testing.assert_frame_equal(found.designs, serial.designs)
 
 
-def test_workers_with_other_versions_are_told_before_anything_is_done(
-    there: Processes, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert client.status == "running"
-    study, real = dse.load(written(tmp_path)), versions(("dse",))
+def test_workers_with_other_versions_are_named_before_anything_is_done() -> None:
+    real = versions_of(("dse",))
     other = dict(real) | {"numpy": "1.0", "Python": "3.99"}
-    with connected(there.address) as cluster, monkeypatch.context() as patched:
-        patched.setattr(clusters, "_here", lambda names: other)
-        with pytest.raises(InputError) as told:
-            run(study, tmp_path / "out", cluster=cluster)
-    assert len(told.value.problems) == 2
-    for problem in told.value.problems:
-        assert f"numpy is {real['numpy']} there and 1.0 here" in problem.message
-        assert "and 3.99 here" in problem.message
-    assert not (tmp_path / "out").exists()
+    answers = {"tcp://a:1": other, "tcp://b:1": real, "tcp://c:1": other}
+    client = SimpleNamespace(_run=None, sync=lambda *given, **named: answers)
+    with pytest.raises(InputError) as raised:
+        Cluster(client, "tcp://there:0").check(("dse",))
+    assert [problem.where for problem in raised.value.problems] == ["tcp://a:1", "tcp://c:1"]
+    for problem in raised.value.problems:
+        assert f"numpy is 1.0 there and {real['numpy']} here" in problem.message
+        assert "Python is 3.99 there" in problem.message
 
 
 def test_a_worker_that_comes_later_does_nothing_if_it_differs() -> None:
-    ours = dict(versions(("dse",)))
+    ours = dict(versions_of(("dse",)))
     packed = cloudpickle.dumps(abs)
-    assert clusters._done(packed, ours, ("dse",), (-2,)) == 2
-    refused = clusters._done(packed, ours | {"scipy": "0.9"}, ("dse",), (-2,))
-    assert refused.told == f"scipy is {ours['scipy']} there and 0.9 here"
+    assert run_task(packed, ours, ("dse",), (-2,)) == 2
+    refusal = run_task(packed, ours | {"scipy": "0.9"}, ("dse",), (-2,))
+    assert refusal.differences == f"scipy is {ours['scipy']} there and 0.9 here"
 
 
 class _Crashing:
@@ -177,7 +172,7 @@ class _Crashing:
 
 
 def test_a_model_that_ends_worker_after_worker_is_told() -> None:
-    there = Workers(1, "dask", cluster=clusters.Cluster(_Crashing(), "tcp://there:0"))
+    there = Workers(1, "dask", cluster=Cluster(_Crashing(), "tcp://there:0"))
     with pytest.raises(EndedError, match="several workers of the cluster ended: a model crashed"):
         list(there.each(abs, [(1,)]))
 
@@ -237,7 +232,7 @@ def _says(first: bytes) -> Iterator[str]:
 def test_what_is_no_scheduler_is_told_in_seconds(
     said: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "ANSWERS", 0.5)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.5)
     with contextlib.ExitStack() as stack:
         address = stack.enter_context(_says(said or b""))
         if said is None:
@@ -250,7 +245,7 @@ def test_what_is_no_scheduler_is_told_in_seconds(
 
 @pytest.mark.parametrize("address", ["nowhere://h:1", "tcp://", "127.0.0.1", "tcp://127.0.0.1:x"])
 def test_what_is_no_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "ANSWERS", 0.3)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.3)
     with pytest.raises(InputError) as told, connected(address):
         pass
     assert str(told.value).startswith(address)

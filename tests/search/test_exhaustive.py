@@ -5,23 +5,24 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections import deque
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+import dse
+from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
 from dse.evaluate.space import Choice, Integer, Real, Values
-from dse.search import exhaustive
-from dse.search.base import Plan, Start
-from dse.search.exhaustive import EARLY, State, cut_chunks, enumerate_designs, outcome_of
+from dse.search.base import Search, SearchSettings, Start
+from dse.search.exhaustive import EARLY, cut_chunks, evaluate_chunk, start
 from dse.search.tally import Tally
-from dse.search.workers import Workers
+from dse.search.workers import ALONE, Workers
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
 ROWS = {"card": {"overhead": 90.0, "base": 4.0}, "port": {"overhead": 1.5, "base": 9.0}}
@@ -81,63 +82,74 @@ def by_hand() -> tuple[list[int], list[tuple[float, ...]]]:
     return front, [feasible[n] for n in front]
 
 
-def final(judge: Evaluator, chunk: int, workers: Workers, start: State | None = None) -> State:
-    return list(enumerate_designs(judge, chunk, workers, start))[-1]
+def begun(judge: Evaluator, chunk: int, workers: Workers = ALONE, **others: Any) -> Search:
+    size = judge.space.size or 0
+    return start(Start(judge, SearchSettings("exhaustive", size, 1), chunk, workers, **others))
 
 
-def parts(state: State) -> list[bytes]:
-    tally = state.tally
-    arrays: list[NDArray[Any]] = [
-        state.archive.index,
-        state.archive.points,
-        tally.violated,
-        tally.least,
-        tally.admitted,
-        np.array([state.done, tally.evaluated, tally.feasible, tally.undefined]),
-    ]
-    return [a.tobytes() for a in arrays]
+def ended(judge: Evaluator, chunk: int, workers: Workers = ALONE, **others: Any) -> Search:
+    search = begun(judge, chunk, workers, **others)
+    deque(search.steps(), maxlen=0)
+    return search
+
+
+def as_bytes(search: Search) -> dict[str, bytes]:
+    """Return the front and the counts, which do not depend on how the work is cut."""
+    outcome, state = search.outcome(), search.state()
+    nearest = {"tally_distance", "tally_nearest", "tally_missed"}  # of use if nothing is feasible
+    names = {name for name in state if name.startswith("tally_")} - nearest
+    columns = {name: state[name] for name in sorted(names)}
+    columns |= {"numbers": outcome.numbers[outcome.on_front]}
+    columns |= {"objectives": outcome.evaluated.objectives[outcome.on_front]}
+    return {name: column.tobytes() for name, column in columns.items()}
 
 
 def test_the_front_is_what_a_loop_in_plain_python_finds() -> None:
-    state = final(STUDY, 100, Workers(1))
-    front, points = by_hand()
-    assert state.done == state.tally.evaluated == 13 * 2 * 6 * 3
-    assert state.archive.index.tolist() == front
-    assert state.archive.points == pytest.approx(np.array(points), rel=1e-14)
-    assert 10 < len(front) < 400
-    assert np.isinf(state.archive.points).any()  # 'never' stands on the front for its other merits
+    outcome = ended(STUDY, 100).outcome()
+    numbers, points = by_hand()
+    found = outcome.evaluated.objectives[outcome.on_front] * STUDY.signs
+    assert outcome.complete
+    assert outcome.tally.evaluated == 13 * 2 * 6 * 3
+    assert outcome.numbers[outcome.on_front].tolist() == numbers
+    assert found == pytest.approx(np.array(points), rel=1e-14)
+    assert 10 < len(numbers) < 400
+    assert np.isinf(found).any()  # 'never' stands on the front for its other merits
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 1_000, 10**6])
+LOKY = Workers(2, "loky")
+
+
 @pytest.mark.parametrize(
-    "workers", [Workers(1), Workers(2), Workers(2, "loky"), Workers(1, "loky")]
+    ("workers", "chunk"),
+    [(ALONE, 7), (ALONE, 10**6), (Workers(2), 7), (LOKY, 50), (Workers(1, "loky"), 10**6)],
 )
-def test_the_same_bytes_however_the_work_is_cut(chunk: int, workers: Workers) -> None:
-    assert parts(final(STUDY, chunk, workers)) == parts(final(STUDY, 64, Workers(1)))
+def test_the_same_bytes_however_the_work_is_cut(workers: Workers, chunk: int) -> None:
+    assert as_bytes(ended(STUDY, chunk, workers)) == as_bytes(ended(STUDY, 64))
 
 
 def test_a_resumed_enumeration_ends_as_an_uninterrupted_one() -> None:
-    states = list(enumerate_designs(STUDY, 20, Workers(1)))
-    assert states[-1].done == 468
-    assert [s.done for s in states] == sorted({s.done for s in states})
-    for state in states:
-        for chunk in (1_000, 33):
-            rest = list(enumerate_designs(STUDY, chunk, Workers(2), state))
-            assert parts(rest[-1] if rest else state) == parts(states[-1])
+    search = begun(STUDY, 20)
+    whole, before = as_bytes(ended(STUDY, 20)), 0
+    for _ in search.steps():
+        done, tally = search.progress().done, search.outcome().tally
+        assert before < done == tally.evaluated
+        judged = STUDY.evaluate(STUDY.space.from_index(np.arange(done)))
+        assert tally.feasible == judged.feasible.sum()
+        assert as_bytes(ended(STUDY, 33, Workers(2), state=search.state())) == whole
+        before = done
 
 
-def test_states_say_what_was_done_up_to_them() -> None:
-    for state in enumerate_designs(STUDY, 50, Workers(1)):
-        judged = STUDY.evaluate(STUDY.space.from_index(np.arange(state.done)))
-        assert state.tally.evaluated == state.done
-        assert state.tally.feasible == judged.feasible.sum()
-
-
-@pytest.mark.parametrize("workers", [Workers(1), Workers(2), Workers(2, "loky")])
-@pytest.mark.parametrize("chunk", [1, 50, 10_000])
-@pytest.mark.parametrize("bad", [(1, 0, 0.5), (7, 8, 1.0), (13, 20, 1.0)])
+@pytest.mark.parametrize(
+    ("workers", "chunk", "bad"),
+    [
+        (ALONE, 1, (13, 20, 1.0)),
+        (ALONE, 10_000, (1, 0, 0.5)),
+        (Workers(2), 50, (7, 8, 1.0)),
+        (LOKY, 10_000, (13, 20, 1.0)),
+    ],
+)
 def test_a_model_that_raises_is_traced_to_its_first_design(
-    bad: tuple[float, ...], chunk: int, workers: Workers
+    workers: Workers, chunk: int, bad: tuple[float, ...]
 ) -> None:
     def fragile(lanes: Any, depth: Any, clock: Any) -> tuple[Any, ...]:
         same = (np.asarray(lanes) == bad[0]) & (depth == bad[1]) & (clock == bad[2])
@@ -148,10 +160,10 @@ def test_a_model_that_raises_is_traced_to_its_first_design(
     lanes, depth, clock = (int(bad[0]) - 1, int(bad[1]) // 4, CLOCK.index(bad[2]))
     number = ((lanes * 2 + 0) * 6 + depth) * 3 + clock
     with pytest.raises(DesignError) as caught:
-        final(make(fragile), chunk, workers)
-    told = str(caught.value)
-    assert told.startswith(f"design {number:,} (lanes = {bad[0]:g}, interface = card, ")
-    assert told.endswith("engine raised ArithmeticError: does not fit")
+        ended(make(fragile), chunk, workers)
+    message = str(caught.value)
+    assert message.startswith(f"design {number:,} (lanes = {bad[0]:g}, interface = card, ")
+    assert message.endswith("engine raised ArithmeticError: does not fit")
 
 
 def test_an_error_of_many_designs_together_blames_none_of_them() -> None:
@@ -161,8 +173,20 @@ def test_an_error_of_many_designs_together_blames_none_of_them() -> None:
         return _engine(lanes, depth, clock)
 
     with pytest.raises(DesignError, match=r"designs 4 to 7 together: .*too many"):
-        final(make(crowded), 100, Workers(1))
-    assert final(make(crowded), 2, Workers(1)).archive.index.tolist() == by_hand()[0]
+        ended(make(crowded), 100)
+    outcome = ended(make(crowded), 2).outcome()
+    assert outcome.numbers[outcome.on_front].tolist() == by_hand()[0]
+
+
+def test_a_model_that_takes_one_number_at_a_time_is_named() -> None:
+    def plain(lanes: Any) -> Any:
+        return lanes * 2.0 if lanes > 4 else lanes * 1.0
+
+    judge = evaluator(
+        {"lanes": Integer(1, 500)}, [model("plain", plain, ["lanes"], ["y"])], [objective("y")]
+    )
+    with pytest.raises(DesignError, match=r"plain is not elementwise: it raises on .*np\.where"):
+        ended(judge, 500)
 
 
 @given(st.integers(0, 10**9), st.integers(1, 10**7), st.integers(1, 10**5))
@@ -186,26 +210,39 @@ def test_an_objective_over_scenarios_alone_is_the_same_for_all_designs() -> None
         ],
         [objective("y"), objective("z", scenarios=load, reduction="mean")],
     )
-    *_, last = enumerate_designs(judge, 4, Workers(1))
-    assert last.archive.points.tolist() == [[-9.0, 4.0]]
+    outcome = ended(judge, 4).outcome()
+    assert outcome.evaluated.objectives[outcome.on_front].tolist() == [[-9.0, 4.0]]
 
 
 def test_a_continuum_cannot_be_enumerated() -> None:
     judge = evaluator({"x": Real(0, 1)}, [model("m", lambda x: x, ["x"], ["y"])], [objective("y")])
     with pytest.raises(ValueError, match="cannot be enumerated"):
-        final(judge, 10, Workers(1))
+        begun(judge, 10)
 
 
-def test_the_outcome_keeps_the_front_and_an_even_sample() -> None:
-    outcome = outcome_of(STUDY, final(STUDY, 100, Workers(1)))
-    assert outcome.numbers.tolist() == list(range(468))  # a small space is kept whole
-    assert outcome.numbers[outcome.on_front].tolist() == by_hand()[0]
-    large = evaluator(
-        {"x": Integer(0, 299), "y": Integer(0, 299)},
-        [model("m", lambda x, y: (x - y, y + 0.01 * (x - 150) ** 2), ["x", "y"], ["a", "b"])],
-        [objective("a"), objective("b")],
-    )
-    outcome = outcome_of(large, final(large, 30_000, Workers(1)))
+def test_the_outcome_keeps_the_front_and_an_even_sample_without_further_calls() -> None:
+    calls: list[int] = []
+
+    def counted(x: Any, y: Any) -> tuple[Any, Any]:
+        calls.append(np.size(x))
+        return x - y, y + 0.01 * (x - 150) ** 2
+
+    def plane(side: int) -> Evaluator:
+        space = {"x": Integer(0, side - 1), "y": Integer(0, side - 1)}
+        costs = model("m", counted, ["x", "y"], ["a", "b"])
+        limit = [constraint("a", 20.0)] if side < 100 else []
+        return evaluator(space, [costs], [objective("a"), objective("b")], limit)
+
+    small = ended(plane(40), 1_000)
+    before = sum(calls)
+    outcome = small.outcome()
+    assert sum(calls) == before
+    assert outcome.numbers.tolist() == list(range(1_600))  # a small space is kept whole
+    again = plane(40).evaluate(outcome.points)
+    assert np.array_equal(outcome.evaluated.objectives, again.objectives)
+    assert np.array_equal(outcome.evaluated.constrained, again.constrained)
+    assert np.array_equal(outcome.evaluated.feasible, again.feasible)
+    outcome = ended(plane(300), 30_000).outcome()
     assert 2_000 <= len(outcome.numbers) < 3_000
     assert outcome.tally.evaluated == 90_000
     assert np.diff(outcome.numbers).max() <= 46  # even: one in 45
@@ -213,13 +250,32 @@ def test_the_outcome_keeps_the_front_and_an_even_sample() -> None:
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_an_enumeration_that_is_left_early_ends_without_a_word(backend: str) -> None:
-    steps = enumerate_designs(STUDY, 5, Workers(2, backend))
-    assert [next(steps).done for _ in range(4)] == [1, 2, 4, 6]
+    search = begun(STUDY, 5, Workers(2, backend))
+    steps = search.steps()
+    done = []
+    for _ in range(4):
+        next(steps)
+        done.append(search.progress().done)
+    assert done == [1, 2, 4, 6]
     steps.close()  # type: ignore[attr-defined]
 
 
+def test_a_time_limit_changes_nothing_before_it_comes() -> None:
+    judge = evaluator(
+        {"x": Integer(0, 9_999)},
+        [model("m", lambda x: (np.sin(x), np.cos(x)), ["x"], ["a", "b"])],
+        [objective("a"), objective("b")],
+    )
+    whole = evaluate_chunk(judge, {}, 5, 9_000, 1_000)
+    cut = evaluate_chunk(judge, {}, 5, 9_000, 300, until=1e12)
+    assert cut.done == whole.done == 9_000
+    assert np.array_equal(cut.archive.index, whole.archive.index)
+    assert np.array_equal(cut.early.objectives, whole.early.objectives)
+    late = evaluate_chunk(judge, {}, 5, 9_000, 1_000, until=0.0)
+    assert (late.done, late.tally.evaluated, len(late.archive.index)) == (5, 0, 0)
+
+
 COUNT = 3 * EARLY
-PLAN = Plan("exhaustive", COUNT, 1, 0, None, {})
 
 
 def large(cut: float, ran: list[int], raises: float = math.inf) -> Evaluator:
@@ -243,58 +299,67 @@ def large(cut: float, ran: list[int], raises: float = math.inf) -> Evaluator:
     )
 
 
-def test_objectives_are_asked_of_designs_that_no_constraint_excludes() -> None:
+def test_objectives_are_computed_of_designs_that_no_constraint_excludes() -> None:
     ran: list[int] = []
-    state = final(large(2.5 * EARLY, ran), 5_000, Workers(1))
+    search = ended(large(2.5 * EARLY, ran), 5_000)
     assert sum(ran) == pytest.approx(2.5 * EARLY, rel=0.01)  # the early ones, and those that may be
     judge = large(2.5 * EARLY, ran)
     every = judge.evaluate({"x": np.arange(COUNT, dtype=np.float64)})
     whole = Tally.of(np.arange(COUNT), every, judge.constraints, judge.domains)
-    assert state.tally.feasible == every.feasible.sum()
-    assert state.tally.violated.tolist() == [COUNT - 2.5 * EARLY, 10]
-    assert state.tally.alone.tolist() == [COUNT - 2.5 * EARLY, 10]
-    assert state.tally.odd.tolist() == whole.odd.tolist()
+    outcome = search.outcome()
+    assert outcome.tally.feasible == every.feasible.sum()
+    assert outcome.tally.violated.tolist() == [COUNT - 2.5 * EARLY, 10]
+    assert outcome.tally.alone.tolist() == [COUNT - 2.5 * EARLY, 10]
+    assert outcome.tally.odd.tolist() == whole.odd.tolist()
     best = every.objectives[every.feasible].max()
-    assert np.array_equal(state.archive.points, [[-best]])
-    assert np.array_equal(state.early.objectives, every.objectives[:EARLY], equal_nan=True)
+    assert np.array_equal(outcome.evaluated.objectives[outcome.on_front], [[best]])
 
 
 @pytest.mark.parametrize("on_error", ["stop", "skip"])
-def test_a_model_may_raise_for_designs_of_which_it_is_not_asked(on_error: Any) -> None:
+def test_a_model_may_raise_for_designs_whose_objectives_are_not_computed(on_error: Any) -> None:
     cut = 2.2 * EARLY
     quiet, loud = (replace(large(cut, [], n), on_error=on_error) for n in (math.inf, cut))
-    for chunk in (EARLY, 7_001):
-        states = [final(each, chunk, Workers(1)) for each in (quiet, loud)]
-        assert parts(states[0]) == parts(states[1])
-        assert states[1].tally.raised == 0
-        found = [outcome_of(*each) for each in zip((quiet, loud), states, strict=True)]
-        some = found[1].judged.feasible
-        assert np.array_equal(found[0].judged.objectives[some], found[1].judged.objectives[some])
-        assert np.array_equal(found[0].judged.constrained, found[1].judged.constrained)
-        assert not np.isnan(found[0].judged.objectives[-1, 0])
-        assert np.isnan(found[1].judged.objectives[-1, 0])
+    searches = [ended(judge, 7_001) for judge in (quiet, loud)]
+    assert as_bytes(searches[0]) == as_bytes(searches[1])
+    one, other = (search.outcome() for search in searches)
+    assert other.tally.raised == 0
+    some = other.evaluated.feasible
+    assert np.array_equal(one.evaluated.objectives[some], other.evaluated.objectives[some])
+    assert np.array_equal(one.evaluated.constrained, other.evaluated.constrained)
+    assert not np.isnan(one.evaluated.objectives[-1, 0])
+    assert np.isnan(other.evaluated.objectives[-1, 0])
 
 
-@pytest.mark.parametrize("chunk", [3_000, 10**6])
-def test_if_nothing_is_feasible_all_is_asked_to_say_what_to_loosen(chunk: int) -> None:
-    none = large(-1.0, [])
-    whole = Tally.of(np.arange(COUNT), none.evaluate({"x": np.arange(COUNT)}), none.constraints)
-    assert whole.admitted.tolist() == [11, -1]  # not 10, which has no gain
-    under_way = exhaustive.start(Start(none, PLAN, chunk, Workers(1)))
-    for _ in under_way.steps():
-        pass
-    tally = under_way.outcome().tally
-    for name in ("feasible", "undefined", "nearest", "distance"):
-        assert getattr(tally, name) == getattr(whole, name)
-    for name in ("least", "admitted", "missed", "violated", "alone"):
-        assert getattr(tally, name).tolist() == getattr(whole, name).tolist()
-
-
-def test_a_model_that_raises_in_the_second_pass_leaves_what_is_known() -> None:
-    none = exhaustive.start(Start(large(-1.0, [], raises=2.5 * EARLY), PLAN, 500, Workers(1)))
-    for _ in none.steps():
-        pass
-    tally = none.outcome().tally
+def test_if_nothing_is_feasible_the_tally_says_what_to_loosen() -> None:
+    none = large(-1.0, [], raises=2.5 * EARLY)
+    tally = ended(none, 3_000).outcome().tally
     assert (tally.evaluated, tally.feasible) == (COUNT, 0)
     assert tally.violated.tolist() == [COUNT, 10]
-    assert tally.admitted.tolist() == [11, -1]
+    assert tally.admitted.tolist() == [11, -1]  # not 10, which has no gain
+
+
+class Costs(NamedTuple):
+    cost: Annotated[Array, Quantity("1", "cost")]
+    loss: Annotated[Array, Quantity("1", "loss")]
+
+
+_Size = Annotated[Floats, Quantity("1", "a size", low=0)]
+
+
+def opposed(size: _Size, width: _Size) -> Costs:
+    value = np.asarray(size) * 32_768 + np.asarray(width)
+    return Costs(value, -value)
+
+
+def test_a_search_whose_front_does_not_fit_ends() -> None:
+    study = dse.from_mapping(
+        {
+            "study": {"name": "opposed", "models": ["opposed"]},
+            "space": {n: {"integer": [0, 32_767]} for n in ("size", "width")},
+            "objective": [{"minimize": "cost"}, {"minimize": "loss"}],
+            "search": {"method": "exhaustive"},
+        },
+        models={"opposed": opposed},
+    )
+    with pytest.raises(dse.StoppedError, match="the front has more than 2,000,000 designs"):
+        study.run()

@@ -18,12 +18,17 @@ from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import SUBSET, Choice, Integer, Real, Space
 from dse.run import run
 from dse.search import guided
-from dse.search.axes import Axes, reached
-from dse.search.base import Plan, Search, Settings, Start, method_of
-from dse.search.expected import Expected, beyond
-from dse.search.judges import Judges
-from dse.search.kriging import Kriging, _apart, _unlikely, learned
+from dse.search.axes import Axes, find_directions
+from dse.search.base import Search, SearchSettings, Start, method_of
 from dse.search.outcome import Outcome
+from dse.search.surrogate import (
+    Kriging,
+    Surrogate,
+    distance_beyond,
+    learn_lengths,
+    negative_log_likelihood,
+)
+from dse.search.workers import BatchEvaluator
 from tests.core_examples import (
     MIXED,
     SPEED,
@@ -55,7 +60,7 @@ def begun(
     generation: int = 16,
     state: dict[str, Any] | None = None,
 ) -> Search:
-    plan = Plan("guided", evaluations, generation, seed, None, {})
+    plan = SearchSettings("guided", evaluations, generation, seed)
     return method_of("guided").start(Start(judge, plan, chunk=10_000, state=state or {}))
 
 
@@ -76,25 +81,22 @@ def truth(judge: Evaluator) -> Floats:
     return np.asarray(points[is_nondominated(points)])
 
 
-def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
-    first, second, other = (searched(SMALL, 100, seed) for seed in (0, 0, 1))
-    assert first.judged.objectives.tobytes() == second.judged.objectives.tobytes()
-    assert first.judged.objectives.tobytes() != other.judged.objectives.tobytes()
-    assert len(first.numbers) == 100
-
-
-def test_a_search_resumed_at_any_point_ends_as_an_uninterrupted_one() -> None:
-    search, states = begun(SMALL, 120), []
+def test_a_search_resumed_at_any_point_ends_as_an_uninterrupted_one_of_its_seed() -> None:
+    search, states = begun(SMALL, 100), []
     for _ in search.steps():
         states.append({name: array.copy() for name, array in search.state().items()})
     whole = search.outcome()
+    assert len(whole.numbers) == 100
     for state in states:
-        resumed = begun(SMALL, 120, state=state)
-        assert resumed.earlier().done == len(state["unit"])
+        resumed = begun(SMALL, 100, state=state)
+        assert resumed.progress().done == len(state["unit"])
         for _ in resumed.steps():
             pass
-        assert resumed.outcome().judged.objectives.tobytes() == whole.judged.objectives.tobytes()
-    assert begun(SMALL, 120).state() == {}
+        again = resumed.outcome().evaluated.objectives
+        assert again.tobytes() == whole.evaluated.objectives.tobytes()
+    assert begun(SMALL, 100).state() == {}
+    other = searched(SMALL, 100, 1).evaluated.objectives
+    assert other.tobytes() != whole.evaluated.objectives.tobytes()
 
 
 def test_no_design_is_evaluated_twice_and_none_that_a_relation_forbids() -> None:
@@ -121,12 +123,12 @@ def test_the_front_of_a_small_space_is_found_with_few_designs() -> None:
     whole = truth(SMALL)  # of 135,168 designs
     found, evolved = [], []
     for seed in range(2):
-        found.append(recall(signed(SMALL, searched(SMALL, 400, seed).judged), whole))
-        plan = Plan("evolution", 400, 50, seed, None, {})
+        found.append(recall(signed(SMALL, searched(SMALL, 400, seed).evaluated), whole))
+        plan = SearchSettings("evolution", 400, 50, seed)
         search = method_of("evolution").start(Start(SMALL, plan, chunk=10_000))
         for _ in search.steps():
             pass
-        evolved.append(recall(signed(SMALL, search.outcome().judged), whole))
+        evolved.append(recall(signed(SMALL, search.outcome().evaluated), whole))
     assert min(found) > 2 * max(evolved)
     assert min(found) > 0.2
 
@@ -140,7 +142,9 @@ def test_constraints_of_models_are_reached_from_outside() -> None:
     ]
     judge = evaluator(MIXED, [SPEED], GOALS, constraints)
     whole = truth(judge)
-    found = [recall(signed(judge, searched(judge, 250, seed).judged), whole) for seed in range(2)]
+    found = [
+        recall(signed(judge, searched(judge, 250, seed).evaluated), whole) for seed in range(2)
+    ]
     assert min(found) > 0.5
 
 
@@ -154,7 +158,7 @@ def test_objectives_without_a_value_and_infinite_ones_do_no_harm(hole: float) ->
         [model("cut", cut, ["lanes", "depth"], ["time", "cost"])],
         [objective("time"), objective("cost")],
     )
-    assert recall(signed(judge, searched(judge, 300).judged), truth(judge)) == 1.0
+    assert recall(signed(judge, searched(judge, 300).evaluated), truth(judge)) == 1.0
 
 
 def test_a_search_without_values_anywhere_goes_on() -> None:
@@ -165,7 +169,7 @@ def test_a_search_without_values_anywhere_goes_on() -> None:
     )
     outcome = searched(judge, 120)
     assert len(outcome.numbers) == 120
-    assert not outcome.judged.feasible.any()
+    assert not outcome.evaluated.feasible.any()
 
 
 def test_a_continuum_is_searched_on_a_grid() -> None:
@@ -210,13 +214,6 @@ def test_a_run_that_ends_so_says_it_and_is_finished(tmp_path: Path) -> None:
     assert again.certificate == result.certificate
 
 
-def test_options_are_refused() -> None:
-    problems: list[Any] = []
-    settings = Settings(options={"population_size": 3})
-    guided.plan("guided", settings, SMALL.space, 2, problems)
-    assert [problem.where for problem in problems] == ["search.options"]
-
-
 # ── Axes ─────────────────────────────────────────────────────────────────────
 
 
@@ -242,29 +239,31 @@ def test_neighbours_differ_on_one_axis_and_parts_go_in_and_out() -> None:
     assert sorted(near[near[:, 0] != 2, 0]) == [0, 1, 3, 4]  # by 1 and 2, 4 is beyond
     assert sorted(near[near[:, 1] != 1, 1]) == [0, 2]
     assert len(near) == 4 + 2 + 3
-    far = axes.twice_moved(here, 200, np.random.default_rng(0))
+    far = axes.random_neighbours(here, 200, np.random.default_rng(0))
     assert ((far != here).sum(axis=1) <= 2).all()
     counts = np.array([axis.count for axis in axes.all])
     assert ((far >= 0) & (far < counts)).all()
-    mixed = axes.mixed(np.array([[0, 0, 0, 0, 0], [5, 2, 1, 1, 1]]), 50, np.random.default_rng(0))
+    mixed = axes.mixtures(
+        np.array([[0, 0, 0, 0, 0], [5, 2, 1, 1, 1]]), 50, np.random.default_rng(0)
+    )
     assert set(mixed[:, 0]) == {0, 5}
 
 
 def test_how_objectives_move_along_axes_is_what_models_declare() -> None:
     judge = declared()
     axes = Axes(judge.space)
-    found = {
-        o.name: reached(judge, axes, o.quantity, o.conditions).tolist() for o in judge.objectives
-    }
+    found = [
+        find_directions(judge, axes, o.quantity, o.conditions).tolist() for o in judge.objectives
+    ]
     names = list(judge.space.variables)
     assert names == [
         "acceleration", "computational_index", "overhead", "latency_per_byte", "latency",
     ]  # fmt: skip
-    assert list(found.values()) == [[1, 1, -1, -1, -1], [-1, -1, 1, 1, 1], [1, 1, -1, -1, -1]]
+    assert found == [[1, 1, -1, -1, -1], [-1, -1, 1, 1, 1], [1, 1, -1, -1, -1]]
     mixed = evaluator(MIXED, [SPEED], GOALS)
-    undeclared = reached(mixed, Axes(mixed.space), "speed", {})
+    undeclared = find_directions(mixed, Axes(mixed.space), "speed", {})
     assert np.isnan(undeclared).all()
-    assert reached(mixed, Axes(mixed.space), "lanes", {}).tolist() == [1, 0, 0, 0, 0]
+    assert find_directions(mixed, Axes(mixed.space), "lanes", {}).tolist() == [1, 0, 0, 0, 0]
 
 
 def test_what_is_declared_to_be_dominated_is_dominated() -> None:
@@ -273,9 +272,9 @@ def test_what_is_declared_to_be_dominated_is_dominated() -> None:
     rng = np.random.default_rng(0)
     unit = axes.unit(axes.places(rng.random((400, 5))))
     places, judged = axes.places(unit), judge.evaluate(judge.space.from_unit(unit))
-    expected = Expected(judge, axes, None, 0)
-    expected.learn(places[:200], _first(judged, 200), rng)
-    said = expected.dominated(places[200:])
+    surrogate = Surrogate(judge, axes, None, 0)
+    surrogate.learn(places[:200], judged.rows(slice(200)), rng)
+    said = surrogate.are_dominated(places[200:])
     points = judged.objectives * judge.signs
     front = points[:200][brute_front(points[:200])]
     true = np.array([(front <= p).all(axis=1).any() for p in points[200:]])
@@ -283,14 +282,10 @@ def test_what_is_declared_to_be_dominated_is_dominated() -> None:
     assert not (said & ~true).any()
 
 
-def _first(judged: Evaluated, count: int) -> Evaluated:
-    return Evaluated(judged.objectives[:count], judged.constrained[:count], judged.feasible[:count])
-
-
 def test_how_far_a_point_is_beyond_a_front() -> None:
     front = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
     points = np.array([[0.5, 0.5], [1.5, 1.5], [1.0, 1.0], [0.0, 0.0]])
-    assert beyond(points, front, np.ones(2)).tolist() == [0.5, -0.5, 0.0, 1.0]
+    assert distance_beyond(points, front, np.ones(2)).tolist() == [0.5, -0.5, 0.0, 1.0]
 
 
 # ── Kriging ──────────────────────────────────────────────────────────────────
@@ -301,7 +296,7 @@ def test_kriging_is_the_conditional_of_a_normal_distribution() -> None:
     points, asked = rng.random((30, 3)), rng.random((5, 3))
     values = np.sin(3 * points[:, 0]) + points[:, 1]
     lengths = np.array([0.5, -0.3, -np.inf, -12.0])
-    mean, deviation = Kriging(points, values, np.array([0, 1, 2]), lengths)(asked)
+    mean, deviation = Kriging(points, values, np.array([0, 1, 2]), lengths).predict(asked)
 
     def kernel(one: Floats, other: Floats) -> float:
         far = np.sqrt(5 * (((one - other) * np.exp(lengths[:3])) ** 2).sum())
@@ -323,22 +318,22 @@ def test_lengths_tell_which_axes_move_the_values() -> None:
     points = rng.random((80, 3))
     values = np.sin(6 * points[:, 0]) + 0.1 * points[:, 1]
     used = np.array([True, True, False])
-    found = learned(points, values, np.array([0, 1, 2]), used, None, rng)
+    found = learn_lengths(points, values, np.array([0, 1, 2]), used, None, rng)
     assert found[0] > found[1] + 0.5
     assert np.isneginf(found[2])
     asked = rng.random((50, 3))
-    mean, deviation = Kriging(points, values, np.array([0, 1, 2]), found)(asked)
+    mean, deviation = Kriging(points, values, np.array([0, 1, 2]), found).predict(asked)
     error = np.abs(mean - np.sin(6 * asked[:, 0]) - 0.1 * asked[:, 1])
     assert error.max() < 0.05
     assert np.mean(error <= 3 * deviation) > 0.9
-    squares = np.array([_apart(points[:, [k]], points[:, [k]]) for k in (0, 1)])
+    squares = (points.T[:2, :, None] - points.T[:2, None]) ** 2
     unit = (values - values.mean()) / values.std()
 
     def value(at: Floats) -> float:
-        return _unlikely(at, squares, unit)[0]
+        return negative_log_likelihood(at, squares, unit)[0]
 
     def slope(at: Floats) -> Floats:
-        return _unlikely(at, squares, unit)[1]
+        return negative_log_likelihood(at, squares, unit)[1]
 
     wrong = check_grad(value, slope, np.array([0.3, -0.8, -5.0]))
     assert wrong < 1e-2
@@ -358,8 +353,9 @@ def test_linear_algebra_of_the_search_takes_one_core_and_that_of_models_what_it_
 
         return noting
 
-    monkeypatch.setattr(Expected, "learn", noted("search", Expected.learn))
-    monkeypatch.setattr(Judges, "judge", noted("models", Judges.judge))
+    monkeypatch.setattr(Surrogate, "learn", noted("search", Surrogate.learn))
+    evaluate = BatchEvaluator.evaluate
+    monkeypatch.setattr(BatchEvaluator, "evaluate", noted("models", evaluate))
     with libraries.limit(limits=2):
         searched(SMALL, 64)
     assert seen == {"search": {1}, "models": {2}}

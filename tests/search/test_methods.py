@@ -1,8 +1,13 @@
-"""One contract of all search methods: plan, steps, interruptions, resumption and counts."""
+"""One contract of all search methods: plan, steps, interruptions, resumption, workers and ends."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,15 +17,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dse
 import dse.search
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
-from dse.evaluate.space import Integer
+from dse.evaluate.space import Integer, Real
 from dse.evaluate.wiring import ModelError
 from dse.problems import Problem
-from dse.search.base import METHODS, Plan, Search, Settings, Start, method_of
+from dse.result.folder import load_result
+from dse.result.record import EmptyFrontError
+from dse.run import run
+from dse.search.base import METHODS, Progress, Search, SearchSettings, Start, method_of
 from dse.search.outcome import Outcome
-from tests.core_examples import constraint, evaluator, model, objective
+from dse.search.workers import ALONE, NEVER, Workers
+from tests.core_examples import command, constraint, evaluator, model, objective
+from tests.toy import MODEL, STUDY
 
 CODE = str(Path(dse.search.__file__).parent)
 SIZE = 30 * 30
@@ -67,17 +78,30 @@ def judging(hook: Hook = lambda: None) -> Evaluator:
     )
 
 
-def planned(name: str) -> Plan:
+def planned(name: str) -> SearchSettings:
     """Return the plan of a method for a few designs."""
     problems: list[Problem] = []
-    settings = Settings(evaluations=SIZE if name == "exhaustive" else 80, seed=3, generation=16)
-    plan = method_of(name).plan(name, settings, judging().space, 2, problems)
+    count = SIZE if name == "exhaustive" else 40 if name.endswith("Sampler") else 80
+    settings = SearchSettings(name, count, generation=16, seed=3)
+    plan = method_of(name).plan(settings, judging().space, 2, problems)
     assert not problems and plan.method == name
     return plan
 
 
+@pytest.mark.parametrize("name", TESTED)
+def test_options_that_a_method_does_not_have_are_refused(name: str) -> None:
+    problems: list[Problem] = []
+    settings = SearchSettings(name, options={"no_option": 3})
+    method_of(name).plan(settings, judging().space, 2, problems)
+    assert len(problems) == 1
+    assert problems[0].where.startswith("search.options")
+
+
 def begin(
-    plan: Plan, storage: Storage, hook: Hook = lambda: None, state: Mapping[str, Any] | None = None
+    plan: SearchSettings,
+    storage: Storage,
+    hook: Hook = lambda: None,
+    state: Mapping[str, Any] | None = None,
 ) -> Search:
     return method_of(plan.method).start(
         Start(judging(hook), plan, chunk=64, state=state or {}, trials=storage)
@@ -100,7 +124,7 @@ def check_counts(search: Search) -> None:
 
 
 def as_values(outcome: Outcome) -> tuple[Any, ...]:
-    judged, points = outcome.judged, outcome.points
+    judged, points = outcome.evaluated, outcome.points
     columns = [outcome.numbers, outcome.on_front, judged.objectives, *points.values()]
     return (outcome.tally.evaluated, *(column.tobytes() for column in columns))
 
@@ -160,7 +184,178 @@ def test_an_interruption_at_any_place_leaves_the_state_before_the_step(name: str
         check_resumed(plan, cut, storage, whole)
 
 
-def check_resumed(plan: Plan, cut: Search, storage: Storage, whole: tuple[Any, ...]) -> None:
+def check_resumed(
+    plan: SearchSettings, cut: Search, storage: Storage, whole: tuple[Any, ...]
+) -> None:
     check_counts(cut)
     resumed = finish(begin(plan, storage, state=cut.state()))
     assert as_values(resumed.outcome()) == whole
+
+
+# --------------------------------------------------------------------------------- workers
+
+CALLERS: list[tuple[str, int]] = []
+
+
+def begun(
+    judge: Evaluator, method: str, evaluations: int, generation: int, team: Workers
+) -> Search:
+    settings = SearchSettings(method, evaluations, generation, 3)
+    return method_of(method).start(Start(judge, settings, chunk=10_000, workers=team))
+
+
+def ended(search: Search, until: float = NEVER) -> Search:
+    deque(search.steps(until), maxlen=0)
+    return search
+
+
+@pytest.mark.parametrize("method", ["evolution", "guided", "RandomSampler"])
+def test_a_slow_generation_is_spread_over_threads(method: str) -> None:
+    def slow(x: Any, y: Any) -> tuple[Any, Any]:
+        CALLERS.append((threading.current_thread().name, os.getpid()))
+        time.sleep(0.001 * np.size(x))
+        return x + 0.0 * y, (x - 30.0) ** 2 + y
+
+    judge = evaluator(
+        {"x": Integer(1, 64), "y": Real(0, 1, steps=20)},
+        [model("m", slow, ["x", "y"], ["a", "b"])],
+        [objective("a"), objective("b")],
+    )
+    outcomes = []
+    for count in (1, 2):
+        CALLERS.clear()
+        outcomes.append(ended(begun(judge, method, 160, 80, Workers(count))).outcome())
+        assert (len({thread for thread, _ in CALLERS}) > 1) == (count > 1)
+    alone, shared = outcomes
+    assert as_values(alone) == as_values(shared)
+
+
+@pytest.mark.parametrize("method", ["evolution", "RandomSampler"])
+def test_processes_do_the_work_however_cheap_it_is(method: str) -> None:
+    def named(x: Any) -> tuple[Any, Any]:
+        return x, np.full(np.shape(x), float(os.getpid()))
+
+    judge = evaluator(
+        {"x": Integer(1, 1_000)},
+        [model("named", named, ["x"], ["y", "process"])],
+        [objective("y")],
+        [constraint("process", 1e18)],
+    )
+    here = ended(begun(judge, method, 60, 30, Workers(2))).outcome()
+    there = ended(begun(judge, method, 60, 30, Workers(2, "loky"))).outcome()
+    assert set(here.evaluated.constrained[:, 0]) == {os.getpid()}
+    assert os.getpid() not in set(there.evaluated.constrained[:, 0])
+    assert np.array_equal(here.evaluated.objectives[:, 0], there.evaluated.objectives[:, 0])
+
+
+@pytest.mark.parametrize("method", ["evolution", "RandomSampler"])
+def test_an_error_is_of_the_first_design_whoever_meets_it(method: str) -> None:
+    def fragile(x: Any) -> Any:
+        if (np.asarray(x) % 50 == 7).any():
+            raise ArithmeticError("does not fit")
+        return x
+
+    judge = evaluator(
+        {"x": Integer(1, 1_000)}, [model("f", fragile, ["x"], ["y"])], [objective("y")]
+    )
+    messages = set()
+    for workers in (ALONE, Workers(2), Workers(2, "loky")):
+        with pytest.raises(DesignError, match="does not fit") as caught:
+            ended(begun(judge, method, 500, 250, workers))
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+PLAIN = evaluator(
+    {"x": Integer(1, 3_000), "y": Integer(1, 400)},
+    [model("m", lambda x, y: (x + 0 * y, y - x), ["x", "y"], ["a", "b"])],
+    [objective("a"), objective("b")],
+)
+
+
+@pytest.mark.parametrize("workers", [ALONE, Workers(2), Workers(2, "loky")])
+@pytest.mark.parametrize("method", ["exhaustive", "evolution", "guided", "TPESampler"])
+def test_a_search_whose_time_is_over_ends_within_a_generation(
+    method: str, workers: Workers
+) -> None:
+    search = ended(begun(PLAIN, method, 1_200_000, 10_000, workers), until=0.0)
+    progress, outcome = search.progress(), search.outcome()
+    assert 0 < progress.done < 10_000
+    assert not outcome.complete
+    assert outcome.tally.evaluated == progress.done - progress.repeats
+    again = PLAIN.evaluate(outcome.points)
+    assert np.array_equal(again.objectives, outcome.evaluated.objectives)
+
+
+# ----------------------------------------------------------------------------- whole runs
+
+TINY = [("[1, 64]", "[1, 4]"), ("steps = 100", "steps = 3"), ('"2 KiB", "4 KiB"', '"2 KiB"')]
+
+
+def study(folder: Path, search: str, *changes: tuple[str, str]) -> dse.Study:
+    text = STUDY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "toy_model.py").write_text(MODEL)
+    (folder / "study.toml").write_text(f"{text}[search]\n{search}\n")
+    return dse.load(folder / "study.toml")
+
+
+@pytest.mark.parametrize("method", ["evolution", "guided", "RandomSampler"])
+def test_a_space_that_was_gone_through_is_certified_whatever_searched_it(
+    tmp_path: Path, method: str
+) -> None:
+    whole = run(study(tmp_path, "method = 'exhaustive'", *TINY), None)
+    result = run(study(tmp_path, f"method = '{method}'\nevaluations = 500", *TINY), None)
+    assert result.certificate.complete
+    assert result.certificate.stopped == "complete"
+    assert result.certificate.statement == whole.certificate.statement
+    assert "all 24 designs of the space were evaluated" in result.certificate.statement
+    columns = ["lanes", "clock", "size", "speed", "cost"]
+    fronts = [r.front.designs[columns].sort_values(columns).to_numpy() for r in (whole, result)]
+    assert np.array_equal(fronts[0], fronts[1])
+    part = run(study(tmp_path, f"method = '{method}'\nevaluations = 6", *TINY), None)
+    assert not part.certificate.complete
+
+
+@pytest.mark.parametrize("method", ["exhaustive", "evolution"])
+def test_a_run_that_is_cut_short_before_anything_is_feasible_says_so(
+    tmp_path: Path,
+    method: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # one design in 19,200 is feasible, and it is the last one
+    changes = [('at_most = "20 kLUT"', 'at_least = "256 kLUT"'), ("<= 40e9", "<= 400e9")]
+
+    def interrupt(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    some = "" if method == "exhaustive" else "evaluations = 90\ngeneration = 30\n"
+    cut = study(tmp_path, f"method = '{method}'\n{some}", *changes)
+    result = run(cut, tmp_path / "out", 1, interrupt)
+    assert result.certificate.stopped == "interrupted"
+    assert (result.certificate.feasible, len(result.front)) == (0, 0)
+    assert "interrupted" in str(result)
+    assert len(result.summary()) == 0
+    for request in (result.compromise, lambda: result.best("speed")):
+        with pytest.raises(EmptyFrontError, match="no design on the front"):
+            request()
+    assert len(load_result(tmp_path / "out").front) == 0
+    for name, expected in (("report", 0), ("explain", 2)):
+        code, _, err = command(monkeypatch, capsys, name, str(tmp_path / "out"))
+        assert code == expected
+    assert "no design on the front" in err
+
+
+def test_an_enumeration_imports_no_sampler(tmp_path: Path) -> None:
+    study(tmp_path, "method = 'exhaustive'", *TINY)
+    code = (
+        "import sys, dse; r = dse.load('study.toml').run(); assert len(r.front);"
+        "assert not {'optuna', 'sqlalchemy'} & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -19,8 +19,9 @@ from dse.evaluate.criteria import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.space import Integer
 from dse.result.tables import SAMPLE, cuts_of
+from dse.search.diagnosis import explain_infeasibility
 from dse.search.outcome import Outcome
-from dse.search.tally import Tally, why_infeasible
+from dse.search.tally import Tally
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
 numbers = st.integers(-3, 3).map(float) | st.sampled_from([math.nan, math.inf]) | st.floats(-5, 5)
@@ -104,7 +105,7 @@ def infeasible(
     index = np.arange(judge.space.size or 0)
     judged = judge.evaluate(judge.space.from_index(index))
     assert not judged.feasible.any()
-    message, remedy = why_infeasible(Tally.of(index, judged, constraints), constraints)
+    message, remedy = explain_infeasibility(Tally.of(index, judged, constraints), constraints)
     ways = [w for w in remedy.split("; ") if w]
     found = [
         (w, int(m[1].replace(",", ""))) for w in ways if (m := re.search(r"design ([\d,]+)", w))

@@ -16,7 +16,7 @@ from dse.model.quantity import Array
 from dse.model.values import listed, percent, plural, show
 from dse.search.bound.boxes import design_numbers
 from dse.search.bound.ranges import Ranges
-from dse.search.convergence import convergence
+from dse.search.convergence import convergence_table
 from dse.search.outcome import Gap, Ground, Outcome, count_distinct
 from dse.search.tally import Tally
 
@@ -120,7 +120,7 @@ def bounded(
     return Outcome(
         *kept,
         tally,
-        convergence([], evaluator.signs),
+        convergence_table([], evaluator.signs),
         complete,
         numbered,
         _bounded(evaluator, tally.evaluated, front, gap, complete),
@@ -139,7 +139,7 @@ def _bounded(
     distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
     are = "is" if len(front) == 1 else "are"
     were = plural(evaluated, "was", "were")
-    if complete and not any(map(any, gap.apart.values())) and gap.tolerance == 0.0:
+    if complete and not any(map(any, gap.tolerances.values())) and gap.tolerance == 0.0:
         return (
             f"Complete: of {space}, {were} evaluated and all others are proven to be "
             f"infeasible or dominated; the {len(front):,} on the front {are} the whole Pareto "
@@ -154,10 +154,10 @@ def _bounded(
     low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
     floors = f", or of {low} for less than that," if low else ""
     within, each = percent(gap.reached), f"{percent(gap.reached)}{floors} in each objective"
-    if gap.apart:
+    if gap.tolerances:
         within = listed(
             f"{show(amount, units[name]) if amount else percent(part)} of {name}"
-            for name, (part, amount) in gap.apart.items()
+            for name, (part, amount) in gap.tolerances.items()
         )
         each = f"that{floors}"
     return (

@@ -409,5 +409,5 @@ def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
     processes work, models run in one of them.
     """
     until = 0.0 if evaluator.on_error == "skip" else workers.midway
-    elsewhere = workers.alone if workers.backend == "loky" else None
+    elsewhere = workers.call if workers.backend == "loky" else None
     return Ranges(skip_errors(evaluator), until, elsewhere)

@@ -29,7 +29,7 @@ from dse.evaluate.front import Archive, FrontBuilder, distinct_front
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Start, no_options
+from dse.search.base import UNLIMITED, Progress, Search, SearchSettings, Start, refuse_options
 from dse.search.bound.boxes import (
     Open,
     Small,
@@ -70,11 +70,11 @@ _COUNTED = 1 << 27  # designs of a space up to which each is counted once: 16 MB
 
 
 def plan(
-    method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
-) -> Plan:
+    settings: SearchSettings, space: Space, objectives: int, problems: list[Problem]
+) -> SearchSettings:
     """Plan to bound the whole space; see `base.Method`."""
-    no_options(method, settings, "use tolerance", problems)
-    given = sum(map(any, settings.apart.values()))
+    refuse_options(settings, "use tolerance", problems)
+    given = sum(map(any, settings.tolerances.values()))
     if space.size is None and not settings.tolerance and given < objectives:
         names = [n for n, v in space.variables.items() if v.count is None]
         problems.append(
@@ -86,12 +86,12 @@ def plan(
             )
         )
     most = settings.evaluations or space.size or UNLIMITED
-    return settings.planned(method, most)
+    return replace(settings, evaluations=most, generation=1)
 
 
 def start(begun: Start) -> Search:
     """Return the search; see `base.Method`."""
-    if not begun.workers.asked_for:  # a cache does not see runs on other machines
+    if not begun.workers.isolate_models:  # a cache does not see runs on other machines
         begun = replace(begun, evaluator=remembering(begun.evaluator))
     return _Bounding(begun)
 
@@ -148,11 +148,11 @@ class _Bounding:
 
     def __init__(self, begun: Start) -> None:
         evaluator, plan = begun.evaluator, begun.plan
-        self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
+        self._evaluator, self._plan, self._batches = evaluator, plan, begun.batch_evaluator()
         self._ranges = ranges_of(evaluator, begun.workers)
         self._threads = begun.workers.threads()
         names = [objective.name for objective in evaluator.objectives]
-        self._tolerance, self._amount = plan.tolerances(names)
+        self._tolerance, self._amount = plan.arrays_of_tolerances(names)
         self._exact = not (self._tolerance.any() or self._amount.any())
         self._floor = np.array([plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
         size = evaluator.space.size
@@ -166,7 +166,6 @@ class _Bounding:
                 f"the first bounds were not there after {late.waited:.1f} s, when the time was "
                 f"over: {HANGS}"
             ) from None
-        self._earlier = self.progress()
 
     # ------------------------------------------------------------------------------ the protocol
 
@@ -191,9 +190,6 @@ class _Bounding:
         found = max(len(state.cover), len(held.settled.index))
         done = max(done, state.tally.evaluated and 1)
         return Progress(done, size, found, kept=len(held) + KEPT, bounded=state.work)
-
-    def earlier(self) -> Progress:
-        return self._earlier
 
     def state(self) -> dict[str, NDArray[Any]]:
         state = self._state
@@ -313,7 +309,7 @@ class _Bounding:
     def _proven(self, state: _State) -> tuple[float, dict[str, Tolerance]]:
         """Return the proven tolerance: a fraction, and one per objective if they differ."""
         ideal, cover = state.open.ideal, state.cover
-        if not self._plan.apart:
+        if not self._plan.tolerances:
             share = reached(cover, ideal, np.ones(len(self._floor)), self._floor)
             return max(share, self._plan.tolerance), {}
         factor = max(reached(cover, ideal, self._tolerance, self._floor, self._amount), 1.0)
@@ -329,7 +325,7 @@ class _Bounding:
         if not len(state.cover):
             return tuple(names)
         share, amount = self._tolerance, self._amount
-        if not self._plan.apart:
+        if not self._plan.tolerances:
             share = np.ones(len(names))
         worse = relaxed(state.open.ideal, HUGE * share, self._floor, HUGE * amount)
         open_ = (worse < state.cover.points.min(axis=0)).any(axis=0)
@@ -457,7 +453,9 @@ class _Bounding:
         """
         if not len(places):
             return state, False
-        judged = self._judges.judge(self._ranges.points(places), state.tally.evaluated, self._until)
+        judged = self._batches.evaluate(
+            self._ranges.points(places), state.tally.evaluated, self._until
+        )
         if len(judged) < len(places):
             raise LateError(0, 0.0)
         if held is not None:

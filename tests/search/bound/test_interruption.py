@@ -15,7 +15,7 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.model import monotonic
 from dse.problems import DseError
-from dse.search.base import Plan, Search, Start, method_of
+from dse.search.base import Search, SearchSettings, Start, method_of
 
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
 
@@ -52,7 +52,7 @@ def study(hook: Hook = lambda: None, most: int = 51) -> dse.Study:
 
 def begun(hook: Hook, tolerance: float, state: Mapping[str, Any] | None = None) -> Search:
     evaluator = study(hook).evaluator
-    plan = Plan("bound", evaluator.space.size or 0, 1, 0, None, {}, tolerance)
+    plan = SearchSettings("bound", evaluator.space.size or 0, 1, 0, None, {}, tolerance)
     return method_of("bound").start(Start(evaluator, plan, 32_768, state=state or {}))
 
 
@@ -64,7 +64,7 @@ def finish(search: Search) -> None:
 def outcome_bytes(search: Search) -> tuple[Any, ...]:
     outcome = search.outcome()
     assert outcome.gap is not None
-    front = outcome.numbers[outcome.on_front], outcome.judged.objectives[outcome.on_front]
+    front = outcome.numbers[outcome.on_front], outcome.evaluated.objectives[outcome.on_front]
     counts = outcome.tally.evaluated, outcome.tally.violated.tolist(), outcome.gap.boxes
     return (*(column.tobytes() for column in front), outcome.statement, *counts)
 
@@ -159,7 +159,7 @@ def test_no_design_is_counted_twice() -> None:
 
 def test_the_front_is_that_of_enumeration() -> None:
     evaluator = study().evaluator
-    plan = Plan("exhaustive", evaluator.space.size or 0, 1, 0, None, {})
+    plan = SearchSettings("exhaustive", evaluator.space.size or 0, 1, 0, None, {})
     whole = method_of("exhaustive").start(Start(evaluator, plan))
     finish(whole)
     found = begun(lambda: None, 0.0)

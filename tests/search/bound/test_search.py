@@ -19,7 +19,7 @@ from dse.evaluate.space import Choice, Integer, Space, Values
 from dse.explain.certification import refute
 from dse.model import monotonic
 from dse.problems import InputError
-from dse.search.base import Plan, Start, method_of
+from dse.search.base import SearchSettings, Start, method_of
 from dse.search.bound.boxes import MEASURED, Open, measured, never
 from dse.search.bound.cover import DOUBLINGS, Cover, missed, relaxed
 from dse.search.bound.ranges import Ranges
@@ -32,7 +32,7 @@ SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution",
 
 def searched(evaluator: Evaluator, method: str, tolerance: float = 0.0) -> Outcome:
     size = evaluator.space.size
-    plan = Plan(method, size or 2**62, 1, 0, None, {}, tolerance)
+    plan = SearchSettings(method, size or 2**62, 1, 0, None, {}, tolerance)
     search = method_of(method).start(Start(evaluator, plan, chunk=32_768))
     for _ in search.steps():
         pass
@@ -40,7 +40,7 @@ def searched(evaluator: Evaluator, method: str, tolerance: float = 0.0) -> Outco
 
 
 def front(outcome: Outcome) -> tuple[Any, Any]:
-    return outcome.numbers[outcome.on_front], outcome.judged.objectives[outcome.on_front]
+    return outcome.numbers[outcome.on_front], outcome.evaluated.objectives[outcome.on_front]
 
 
 def assert_equal(found: Outcome, whole: Outcome) -> None:
@@ -125,7 +125,7 @@ def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
     evaluator = dse.load(STUDIES / "crypto.toml").evaluator
     large = {"lanes": Integer(1, 320), "streams": Integer(8, 64), "pipeline_depth": Integer(1, 32)}
     evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **large}))
-    plan = Plan("bound", evaluator.space.size or 0, 1, 0, None, {}, 0.0)
+    plan = SearchSettings("bound", evaluator.space.size or 0, 1, 0, None, {}, 0.0)
     search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 40):
         pass
@@ -273,7 +273,7 @@ def test_a_front_of_a_continuum_needs_a_tolerance() -> None:
 
 def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
     evaluator = study(made, None, tolerance=1e-6).evaluator
-    plan = Plan("bound", 2**62, 1, 0, None, {}, 1e-6)
+    plan = SearchSettings("bound", 2**62, 1, 0, None, {}, 1e-6)
     search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 40):
         pass
@@ -284,16 +284,16 @@ def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
     assert "Certified within" in outcome.statement
     # a long run finds nothing that is better by more
     cover = Cover.empty(2)
-    cover = cover.added(outcome.judged.objectives[outcome.on_front] * evaluator.signs)
+    cover = cover.added(outcome.evaluated.objectives[outcome.on_front] * evaluator.signs)
     long = searched(evaluator, "bound", 1e-3)
-    points = long.judged.objectives[long.on_front] * evaluator.signs
+    points = long.evaluated.objectives[long.on_front] * evaluator.signs
     assert cover.weakly(relaxed(points, np.full(2, outcome.gap.reached), np.zeros(2))).all()
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.001])
 def test_a_resumed_search_ends_as_an_uninterrupted_one(tolerance: float) -> None:
     evaluator = study(made, 3_000).evaluator
-    plan = Plan("bound", 9_000_000, 1, 0, None, {}, tolerance)
+    plan = SearchSettings("bound", 9_000_000, 1, 0, None, {}, tolerance)
 
     def begun(state: Any) -> Any:
         return method_of("bound").start(Start(evaluator, plan, chunk=32_768, state=state))
@@ -312,7 +312,7 @@ def test_a_resumed_search_ends_as_an_uninterrupted_one(tolerance: float) -> None
 
 def test_a_deadline_in_the_middle_of_a_batch_loses_nothing() -> None:
     evaluator = study(made, 3_000).evaluator
-    plan = Plan("bound", 9_000_000, 1, 0, None, {}, 0.0)
+    plan = SearchSettings("bound", 9_000_000, 1, 0, None, {}, 0.0)
     search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 3):
         pass

@@ -14,9 +14,8 @@ from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Integer
 from dse.search import workers as module
-from dse.search.base import Plan, Search, Start, method_of
-from dse.search.judges import Judges
-from dse.search.workers import Threads, Workers
+from dse.search.base import Search, SearchSettings, Start, method_of
+from dse.search.workers import BatchEvaluator, Threads, Workers
 from tests.core_examples import evaluator, model, objective
 from tests.search.bound.test_search import made, study
 
@@ -24,7 +23,7 @@ from tests.search.bound.test_search import made, study
 def begun(
     judge: Evaluator, tolerance: float, workers: int, state: Mapping[str, Any] | None = None
 ) -> Search:
-    plan = Plan("bound", judge.space.size or 2**62, 1, 0, None, {}, tolerance)
+    plan = SearchSettings("bound", judge.space.size or 2**62, 1, 0, None, {}, tolerance)
     team = Workers(workers)
     return method_of("bound").start(Start(judge, plan, 32_768, team, state or {}))
 
@@ -33,7 +32,7 @@ def ended(search: Search) -> tuple[Any, ...]:
     for _ in search.steps():
         pass
     outcome = search.outcome()
-    front = (outcome.numbers, outcome.judged.objectives, outcome.on_front)
+    front = (outcome.numbers, outcome.evaluated.objectives, outcome.on_front)
     assert outcome.gap is not None
     return (*front, outcome.statement, outcome.gap.boxes, outcome.tally.evaluated)
 
@@ -93,6 +92,6 @@ def test_what_a_call_takes_whatever_its_size_is_not_what_a_design_takes(
         {"x": Integer(1, 30_000)}, [model("m", slow_to_call, ["x"], ["y"])], [objective("y")]
     )
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-    found = Judges(judge).judge(judge.space.from_index(np.arange(30_000)), 0)
+    found = BatchEvaluator(judge).evaluate(judge.space.from_index(np.arange(30_000)), 0)
     assert len(found) == 30_000
     assert calls[0] < 20

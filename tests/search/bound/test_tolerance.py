@@ -16,7 +16,7 @@ from dse import Array, Floats, Quantity, monotonic
 from dse.cli import commands
 from dse.explain.certification import refute
 from dse.problems import InputError
-from dse.search.base import Plan, Start, method_of
+from dse.search.base import SearchSettings, Start, method_of
 from dse.search.bound.cover import Cover, relaxed
 from dse.search.outcome import Tolerance
 
@@ -94,20 +94,20 @@ def test_what_is_wrong_with_a_tolerance_is_told(given: Any, told: str) -> None:
 
 def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
     evaluator = study(tolerance=0.01).evaluator
-    apart = {"area": Tolerance(0.0, 1e-3), "gain": Tolerance(1e-6)}
-    plan = Plan("bound", 2**62, 1, 0, None, {}, apart=apart)
+    tolerances = {"area": Tolerance(0.0, 1e-3), "gain": Tolerance(1e-6)}
+    plan = SearchSettings("bound", 2**62, 1, 0, None, {}, tolerances=tolerances)
     search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 7):
         pass
     outcome = search.outcome()
     assert outcome.gap is not None
     assert not outcome.complete
-    area, gain = (outcome.gap.apart[name] for name in ("area", "gain"))
-    assert area.amount / 1e-3 == pytest.approx(gain.share / 1e-6)
+    area, gain = (outcome.gap.tolerances[name] for name in ("area", "gain"))
+    assert area.amount / 1e-3 == pytest.approx(gain.fraction / 1e-6)
     assert area.amount > 1e-3
     cover = Cover.empty(2)
-    cover = cover.added(outcome.judged.objectives[outcome.on_front] * evaluator.signs)
-    within = np.array([0.0, gain.share]), np.zeros(2), np.array([area.amount, 0.0])
+    cover = cover.added(outcome.evaluated.objectives[outcome.on_front] * evaluator.signs)
+    within = np.array([0.0, gain.fraction]), np.zeros(2), np.array([area.amount, 0.0])
     assert cover.weakly(relaxed(points(), *within)).all()
 
 

@@ -1,0 +1,199 @@
+"""The choice of the search method: by the size and the declarations of a study, then by its speed.
+
+A guided search finds more of the front in the same time than other searches if a design takes about
+a millisecond or more. Formulas over arrays take less than 10 µs per design, simulators more than
+10 ms. The limit is a decade from both: a study gets the same method on fast and on slow machines.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+from dse.evaluate.audit import sample
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.table_space import TableSpace
+from dse.evaluate.wiring import ModelError
+from dse.model.values import plural, show
+from dse.problems import Problem, nearest
+from dse.search.base import METHODS, SearchSettings, method_of
+from dse.search.bound.monotonicity import find_endless_declarations, find_missing_declarations
+from dse.search.bound.ranges import Ranges
+
+_MAX_ENUMERATED = 20_000_000  # designs that a study without a method enumerates: seconds
+_MAX_BOUNDED = 10_000_000  # designs that a search by bounds evaluates if the study has no limit
+_MAX_GUIDED = 10_000  # evaluations: learning takes longer with each generation
+_TOLERANCE = 0.01  # of a search by bounds if the study gives none
+_NAMED = 3  # missing declarations that a message names
+
+
+# ------------------------------------------------------------------- by size and declarations
+
+
+def choose_method(
+    settings: SearchSettings, evaluator: Evaluator, problems: list[Problem]
+) -> SearchSettings | None:
+    """Return the settings completed by their method; None if it is unknown or cannot be used.
+
+    Everything that is wrong is added to `problems`.
+    """
+    method, reason, space = _find_name(settings.method, problems), "", evaluator.space
+    is_table = isinstance(space, TableSpace)
+    if method is None or not (space.variables or is_table):
+        return None
+    message = ""
+    if is_table and method == "bound":
+        message = "bound takes models, and a table has none"
+    elif not space.variables and method not in ("auto", "exhaustive"):
+        message = f"{method} varies columns, and there is none that no objective or constraint uses"
+    if message:
+        problems.append(Problem("search.method", message, "leave it out: all rows are looked at"))
+        return None
+    guided = None
+    if method == "auto":
+        # a guided search gives no certificate up to a tolerance
+        if not is_table and settings.exact and settings.evaluations <= _MAX_GUIDED:
+            guided = replace(settings, method="guided")
+        settings, reason = _choose(settings, evaluator, sound=not problems)
+    else:
+        settings = replace(settings, method=method)
+    method, objectives = settings.method, len(evaluator.objectives)
+    plan = method_of(method).plan(settings, space, objectives, problems)
+    if method == "bound" and not problems:
+        reason = _check_bounds(settings, evaluator, problems) or reason
+    if not reason and method not in ("exhaustive", "bound") and not is_table:
+        limit = min(plan.evaluations, _MAX_ENUMERATED)
+        if space.size is not None and space.size <= limit:
+            all_designs = f"all {space.size:,} designs"
+            reason = f'method = "exhaustive" evaluates no more than {all_designs}, and is certain'
+    return replace(plan, reason=reason, guided=guided)
+
+
+def _find_name(given: str, problems: list[Problem]) -> str | None:
+    known = ["auto", *METHODS]
+    word = given.lower().removesuffix("sampler")
+    for name in known:
+        if name.lower().removesuffix("sampler") == word:
+            return name
+    suggestion = nearest(given, known)
+    every = f"known: {', '.join(known)}"
+    remedy = suggestion if suggestion.startswith("known") else f"{suggestion} {every}".strip()
+    problems.append(Problem("search.method", f"unknown method '{given}'", remedy))
+    return None
+
+
+def _choose(
+    settings: SearchSettings, evaluator: Evaluator, sound: bool
+) -> tuple[SearchSettings, str]:
+    """Return the settings with a method, and the reason; bounds need a sound study."""
+    size, limit = evaluator.space.size, settings.evaluations or _MAX_ENUMERATED
+    exact = settings.exact or isinstance(evaluator.space, TableSpace)
+    if size is not None and size <= limit and exact:
+        reason = f"{plural(size, 'design')} can all be evaluated"
+        return replace(settings, method="exhaustive"), reason
+    large = "a continuum" if size is None else f"more than {plural(limit, 'design')}"
+    if settings.evaluations and exact:
+        reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
+        return replace(settings, method="evolution"), reason
+    missing = find_missing_declarations(Ranges(evaluator)) if sound else []
+    if missing:
+        reason = f"{large}, and bounds are not known: {missing[0]}"
+        return replace(settings, method="evolution"), reason
+    tolerance = settings.tolerance or (_TOLERANCE if settings.exact else 0.0)
+    bounded = replace(
+        settings,
+        method="bound",
+        tolerance=tolerance,
+        evaluations=settings.evaluations or _MAX_BOUNDED,
+    )
+    limits = f"{tolerance:.3g}" if tolerance else "the study's tolerances"
+    return bounded, f"{large}, and bounds certify the front up to {limits}"
+
+
+def _check_bounds(settings: SearchSettings, evaluator: Evaluator, problems: list[Problem]) -> str:
+    """Return the declarations that bounds lack, in words; a search that would not end is wrong."""
+    ranges = Ranges(evaluator)
+    if endless := "; ".join(find_endless_declarations(ranges)[:_NAMED]):
+        if not (settings.timeout or settings.evaluations):
+            remedy = (
+                "give the continuous variables steps = N, a timeout, or declare it with @monotonic"
+            )
+            message = f"bound would never end: {endless}"
+            problems.append(Problem("search.method", message, remedy))
+        return f"bounds will not close: {endless}"
+    slow = "; ".join(find_missing_declarations(ranges)[:_NAMED])
+    return f"bounds close late: {slow}" if slow else ""
+
+
+# ----------------------------------------------------------------------------------- by speed
+
+SLOW = 1e-3
+"""Seconds per design from which a guided search finds more; see docs/guided.md."""
+PATIENCE = 600.0
+"""Seconds that a search may take if the study has no time-out."""
+_BATCHES = (1, 8, 64, 512)  # designs per batch: large ones show the cost per design, not per call
+_LONG_BATCH = 0.25  # seconds: the last batch
+_LONG_DESIGN = 2.0  # seconds: one design that takes longer is not run again
+
+
+def measure_pace(evaluator: Evaluator) -> float:
+    """Return the seconds per design, the minimum of a few batches; NaN if a model raises.
+
+    On a busy machine a call of many formulas takes tens of milliseconds, however few its designs: a
+    batch that takes no longer is no reason to end.
+    """
+    pace = math.inf
+    for size in _BATCHES:
+        points = sample(evaluator.space, size)
+        for _ in range(2):  # the first of all loads what was not needed before
+            began = time.perf_counter()
+            try:
+                evaluator.evaluate(points)
+            except ModelError:
+                return math.nan
+            seconds = time.perf_counter() - began
+            pace = min(pace, seconds / size)
+            if seconds < _LONG_BATCH or size > 1 or seconds > _LONG_DESIGN:
+                break
+        if seconds > _LONG_BATCH:
+            break
+    return pace
+
+
+def adapt_to_pace(plan: SearchSettings, evaluator: Evaluator, seconds: float) -> SearchSettings:
+    """Return the settings for models that take so many seconds per design; NaN if not known.
+
+    They become those of a guided search if the study names no method, a design takes more than
+    `SLOW`, and the planned search would take more than the time-out, or than `PATIENCE`, on one
+    core.
+    """
+    total = seconds * plan.evaluations
+    if plan.guided is None or not (seconds > SLOW and total > (plan.timeout or PATIENCE)):
+        return plan
+    reason = (
+        f"a design takes about {show(float(f'{seconds:.1g}'), 's')}, and {plan.method} search could"
+        f" take {_describe_time(total)} of one core; to have that all the same, name it as the"
+        " method"
+    )
+    return replace(plan_guided(plan, evaluator), reason=reason)
+
+
+def plan_guided(plan: SearchSettings, evaluator: Evaluator) -> SearchSettings:
+    """Return the settings of the guided search that replaces a plan, if there is one."""
+    if plan.guided is None:
+        return plan
+    settings = plan.guided
+    return method_of("guided").plan(settings, evaluator.space, len(evaluator.objectives), [])
+
+
+def _describe_time(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> _describe_time(90), _describe_time(7200), _describe_time(1e7)
+    ('1.5 minutes', '2 hours', '116 days')
+    """
+    for unit, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= unit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds:.3g} seconds"

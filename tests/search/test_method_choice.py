@@ -1,0 +1,135 @@
+"""A study that names no method gets one that suits its size, its declarations and its models."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import dse
+from dse.cli import commands
+from dse.evaluate.space import Integer
+from dse.run import run
+from dse.search.base import Progress
+from dse.search.method_choice import adapt_to_pace, measure_pace
+from dse.study import execution
+from tests.core_examples import evaluator, model, objective
+from tests.toy import MODEL, STUDY
+
+
+def _study(folder: Path, search: str = "", steps: int = 100) -> dse.Study:
+    (folder / "toy_model.py").write_text(MODEL)
+    text = STUDY.replace("steps = 100", f"steps = {steps}")
+    (folder / "study.toml").write_text(f"{text}[search]\n{search}")
+    return dse.load(folder / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("search", "steps", "seconds", "method"),
+    [
+        ("", 100, 1e-5, "exhaustive"),
+        ("", 100, 0.02, "exhaustive"),  # 19,200 designs: 384 s
+        ("", 100, 0.1, "guided"),  # 32 minutes
+        ("", 100, math.nan, "exhaustive"),
+        ("timeout = 30", 100, 0.02, "guided"),
+        ("timeout = 30", 100, 0.9e-3, "exhaustive"),  # formulas, whatever the time
+        ("", 1_000_000, 1e-6, "evolution"),
+        ("", 1_000_000, 0.1, "guided"),
+        ("evaluations = 500", 100, 0.1, "evolution"),  # 50 s
+        ("evaluations = 500", 100, 5.0, "guided"),
+        ("evaluations = 20_000", 1_000_000, 0.1, "evolution"),  # more than it can learn from
+        ('tolerance = "1 %"', 1_000_000, 0.1, "evolution"),
+        ('method = "exhaustive"', 100, 60.0, "exhaustive"),  # as it says
+    ],
+)
+def test_the_rule(search: str, steps: int, seconds: float, method: str, tmp_path: Path) -> None:
+    study = _study(tmp_path, search, steps)
+    found = adapt_to_pace(study.plan, study.evaluator, seconds)
+    assert found.method == method
+    assert (found is study.plan) == (method != "guided")
+    if method == "guided":
+        shown = f"a design takes about {seconds * 1e3:.0f} ms"
+        assert shown in found.reason.replace("5 s", "5000 ms")
+        assert found.timeout == study.plan.timeout
+
+
+@pytest.mark.parametrize(
+    ("per_design", "per_call", "least", "most"),
+    [(0.0, 0.005, 0.0, 1e-3), (0.02, 0.0, 0.02, 0.04)],  # a call that is slow costs a batch little
+)
+def test_the_time_per_design_is_measured_in_batches(
+    per_design: float, per_call: float, least: float, most: float
+) -> None:
+    def slow(x: Any) -> Any:
+        time.sleep(per_call + per_design * np.size(x))
+        return x
+
+    judge = evaluator({"x": Integer(1, 900)}, [model("m", slow, ["x"], ["y"])], [objective("y")])
+    assert least <= measure_pace(judge) < most
+
+
+def test_a_resumed_run_keeps_the_method_that_it_began_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = _study(tmp_path, "seed = 3\n")
+    monkeypatch.setattr(execution, "measure_pace", lambda _: 0.5)
+    begun: list[str] = []
+
+    def cut(progress: Progress) -> None:
+        if progress.done > 60:
+            raise KeyboardInterrupt
+
+    def note(study: Any) -> None:
+        begun.append(study.plan.method)
+
+    first = run(study, tmp_path / "out", 1, cut, begins=note)
+    assert first.certificate.stopped == "interrupted"
+    monkeypatch.setattr(execution, "measure_pace", lambda _: 1e-6)
+    assert study.plan.guided is not None
+    guided = replace(study.plan.guided, evaluations=128)
+    short = replace(study, plan=replace(study.plan, guided=guided))
+    found = run(short, tmp_path / "out", 1, begins=note)
+    assert begun == ["guided", "guided"]
+    assert found.certificate.method == "guided"
+    assert found.certificate.evaluated == 128
+    assert any("guided search was chosen: a design takes about 500 ms" in n for n in first.notes)
+
+
+BETTER = 'method = "exhaustive" evaluates no more than all 19,200 designs, and is certain'
+
+
+@pytest.mark.parametrize(
+    ("search", "pace", "shown", "hidden"),
+    [
+        (
+            "",
+            2.0,
+            "guided search of 2,000 (a design takes about 2 s, and exhaustive search",
+            BETTER,
+        ),
+        ('method = "RandomSampler"\nevaluations = 30_000', 1e-6, BETTER, "guided"),
+        ('method = "guided"\nevaluations = 19_200', 1e-6, BETTER, "evolution"),
+        ('method = "evolution"\nevaluations = 5_000', 1e-6, "evolution", BETTER),
+        ('method = "exhaustive"', 1e-6, "exhaustive", BETTER),
+    ],
+)
+def test_check_says_which_method_and_why(
+    search: str,
+    pace: float,
+    shown: str,
+    hidden: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _study(tmp_path, search)
+    monkeypatch.setattr(execution, "measure_pace", lambda _: pace)
+    output = CliRunner().invoke(commands, ["check", str(tmp_path / "study.toml")]).output
+    text = " ".join(output.split())
+    assert shown in text
+    assert hidden not in text

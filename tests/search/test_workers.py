@@ -1,0 +1,152 @@
+"""Workers: batches in pieces, time limits, and models that hang, crash or run in processes only."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from dse.evaluate.failures import DesignError, evaluate_designs
+from dse.evaluate.space import Integer
+from dse.problems import InputError
+from dse.run import StoppedError, run
+from dse.search.base import Start, method_of
+from dse.search.outcome import Outcome
+from dse.search.workers import ALONE, BatchEvaluator, Workers
+from tests.core_examples import evaluator, model, objective
+from tests.toy import MODEL, STUDY
+
+DECLARED = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+SLOW = "    __import__('time').sleep({} * np.broadcast(lanes, clock, size).size)\n"
+PROCESSES = "[run]\nprocesses = true\nworkers = 2\n"
+
+
+def _study(
+    folder: Path, search: str, body: str, added: str = "", timeout: float = 100
+) -> dse.Study:
+    text = MODEL.replace("def toy(", DECLARED).replace(
+        "from dse import", "from dse import monotonic,"
+    )
+    text = text.replace("    return Toy(l", f"{body}    return Toy(l", 1)
+    (folder / "toy_model.py").write_text(text)
+    search = f'[search]\nmethod = "{search}"\nevaluations = 10000\ntimeout = {timeout}\n'
+    (folder / "study.toml").write_text(f"{STUDY}{search}{added}".replace("[1, 64]", "[1, 16]"))
+    return dse.load(folder / "study.toml")
+
+
+def test_a_batch_is_evaluated_whole_or_up_to_the_time_limit() -> None:
+    judge = evaluator(
+        {"x": Integer(1, 999)}, [model("m", lambda x: -x, ["x"], ["y"])], [objective("y")]
+    )
+    points = judge.space.from_index(np.arange(999))
+    whole = judge.evaluate(points).objectives
+    for workers in (ALONE, Workers(3), Workers(2, "loky")):
+        batches = BatchEvaluator(judge, workers, chunk=100)
+        part = batches.evaluate(points, 0, until=0.0)
+        assert 0 < len(part) < 999
+        assert np.array_equal(part.objectives, whole[: len(part)])
+        assert np.array_equal(batches.evaluate(points, 0).objectives, whole)
+        assert 0 < len(batches.evaluate(points, 0, until=0.0)) < 999
+
+
+def test_an_error_within_either_half_is_of_the_design_that_has_it() -> None:
+    def fragile(x: Any) -> Any:
+        if (np.asarray(x) == 41).any():
+            raise ArithmeticError("41 does not fit")
+        return x
+
+    judge = evaluator({"x": Integer(0, 63)}, [model("f", fragile, ["x"], ["y"])], [objective("y")])
+    with pytest.raises(DesignError, match=r"^design 41 \(x = 41\): f raised .*41 does not fit"):
+        evaluate_designs(judge, judge.space.from_index(np.arange(64)), 0)
+
+
+# ------------------------------------------------------------------------------- time limits
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "bound", "evolution", "guided", "NSGAIISampler"])
+def test_a_search_of_slow_models_ends_soon_after_its_limit(search: str, tmp_path: Path) -> None:
+    result = run(_study(tmp_path, search, SLOW.format(0.005), timeout=0.5), None, 1)
+    assert result.certificate.stopped == "timeout"
+    assert "time limit of 0.5 s" in result.certificate.statement
+    assert result.certificate.evaluated >= 1
+    assert result.provenance["seconds"] < 5.0  # a whole generation, or chunk, takes a minute
+
+
+@pytest.mark.parametrize(
+    "hangs",  # each design, and the first one alone
+    ["True", "np.size(lanes) == 1 and np.all(lanes * clock * size == 1024e8)"],
+)
+def test_a_model_that_hangs_in_a_process_is_ended_and_named(hangs: str, tmp_path: Path) -> None:
+    body = f"    if {hangs}:\n        __import__('time').sleep(1e6)\n"
+    study = _study(tmp_path, "exhaustive", body, PROCESSES, 8.0)
+    words = r"toy: designs? 0.* not done .*: a model hangs, or takes that long"
+    with pytest.raises(StoppedError, match=words):
+        run(study, tmp_path / "out")
+
+
+def test_seconds_take_the_place_of_the_time_out(tmp_path: Path) -> None:
+    own = _study(tmp_path, "exhaustive", "")
+    given = dse.load(tmp_path / "study.toml", seconds=7.5)
+    assert (own.plan.timeout, given.plan.timeout) == (100.0, 7.5)
+    assert own.digest == given.digest  # the time limit is no part of the study's identity
+    with pytest.raises(InputError, match=r"search\.timeout: 0 should be greater than 0"):
+        dse.load(tmp_path / "study.toml", seconds=0)
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "bound"])
+def test_a_longer_limit_goes_on_from_a_shorter_one(search: str, tmp_path: Path) -> None:
+    first = run(_study(tmp_path, search, SLOW.format(1e-3), timeout=0.3), tmp_path / "out", 1)
+    again = run(dse.load(tmp_path / "study.toml", seconds=0.3), tmp_path / "out", 1)
+    assert first.certificate.stopped == "timeout"
+    assert again.certificate == first.certificate  # nothing was done
+    longer = run(dse.load(tmp_path / "study.toml", seconds=0.6), tmp_path / "out", 1)
+    assert any("the run went on from" in note for note in longer.notes)
+    assert longer.certificate.evaluated > first.certificate.evaluated
+
+
+# -------------------------------------------------------------------------- processes alone
+
+NOTE_PROCESS = """    import os
+    with open({file!r}, "a") as file:
+        file.write(f"{{os.getpid()}}\\n")
+"""
+CRASH = """    import os
+    if np.size(lanes) > 64:
+        os._exit(9)
+"""
+
+
+def _search_bounds(study: dse.Study, workers: Workers) -> Outcome:
+    search = method_of("bound").start(Start(study.evaluator, study.plan, workers=workers))
+    deque(search.steps(), maxlen=0)
+    return search.outcome()
+
+
+@pytest.mark.parametrize("continuous", [False, True])  # tabulated, and bounded by monotonicity
+def test_bounds_run_models_in_processes_alone(continuous: bool, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    _study(tmp_path, "bound", NOTE_PROCESS.format(file=str(pids)), PROCESSES)
+    text = (tmp_path / "study.toml").read_text()
+    text = text.replace("timeout = 100", "tolerance = 0.2")
+    text = text.replace("steps = 100, ", "") if continuous else text
+    (tmp_path / "study.toml").write_text(text)
+    study = dse.load(tmp_path / "study.toml")
+    there = _search_bounds(study, Workers(2, "loky"))
+    assert str(os.getpid()) not in pids.read_text().split()
+    here = _search_bounds(study, ALONE)
+    assert str(os.getpid()) in pids.read_text().split()
+    np.testing.assert_array_equal(there.evaluated.objectives, here.evaluated.objectives)
+    assert there.statement == here.statement
+
+
+def test_a_model_that_ends_the_process_of_a_table_ends_the_run_with_a_message(
+    tmp_path: Path,
+) -> None:
+    study = _study(tmp_path, "bound", CRASH, PROCESSES)  # in larger batches than the audit's
+    with pytest.raises(StoppedError, match="toy: a process of the workers ended"):
+        run(study, tmp_path / "out")

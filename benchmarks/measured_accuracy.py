@@ -41,20 +41,20 @@ LogCA fits most published measurements of encryption and copies within 5 %.
 It misses times with a second code path, and queues with other rules.
 `python -m benchmarks.measured_accuracy` writes this page from the tables in `benchmarks/measured`.
 Others measured and published these times; the head of each file has the source and its cautions.
-The page has every set, also those that the model does not fit. [fit.md](fit.md) explains the fits.
+The page has every set, also the sets that the model does not fit.
+[fit.md](fit.md) explains the fits.
 
 ## Times against sizes
 
-*In-sample* is the relative error of the fitted law at its own points.
-*Left out* is the error at a size that the fit has not seen.
-Both have the median and the worst value over host and accelerated times.
-*Always* and *never* say that offloading is beneficial at every size or at none.
+*Left out* is the relative error at a size that the fit has not seen.
+The median and the worst value are over host and accelerated times.
+*Always* and *never*: offloading is beneficial at every size, or at none.
 The *measured* break-even is the crossing of straight lines between neighbouring sizes.
 Intervals are 95 %.
 *Misses* has the results that are more than 5 % (sizes, median) or 10 % (break-even) off.
 
-| file | series | in-sample | left out | predicted break-even | measured | misses |
-|---|---|---|---|---|---|---|
+| file | series | left out | predicted break-even | measured | misses |
+|---|---|---|---|---|---|
 """
 LOADS = """
 ## Latency against load
@@ -73,7 +73,7 @@ WHY = """
 
 Caches, thresholds and second code paths change the slope of the times.
 Examples are FFT, AES-CTR without instructions, and pages that move in batches.
-One power law has no such change. If a table shows a change clearly, the fit says so.
+One power law has no such change. If a table shows a change clearly, the fit notes it.
 Then fit the sizes on each side separately.
 
 A queue with exponential service times is a rough model of a drive.
@@ -110,7 +110,6 @@ def _fits(path: Path) -> Iterator[Fit | str]:
 
 def row(each: Fit) -> tuple[str, ...]:
     """Return the cells of a series."""
-    inside = np.abs(each.errors.inside)
     out = each.left_out
     found = each.analysis
     predicted = "–"
@@ -121,7 +120,6 @@ def row(each: Fit) -> tuple[str, ...]:
     measured = ", ".join(show(size, "B") for size in measured_crossings(each.series)) or "–"
     return (
         each.series.name,
-        f"{np.median(inside):.2%} / {inside.max():.1%}",
         f"{out['median']:.2%} / {out['worst']:.1%}",
         predicted,
         measured,
@@ -196,8 +194,8 @@ HEAD = """about = "Accelerators as others measured them: LogCA's parameters, fit
 source = "fitted by python -m benchmarks.measured_accuracy to the tables in benchmarks/measured"
 provenance = "fitted"
 note = \"\"\"Written by python -m benchmarks.measured_accuracy. In seconds: a study that takes rows
-gives a clock. How accurate they are: docs/accuracy.md. With uncertain = true figures are drawn as
-the times leave them open.\"\"\"
+gives a clock. Accuracy: docs/accuracy.md. With uncertain = true the values
+are sampled as the times determine them.\"\"\"
 """
 
 

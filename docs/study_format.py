@@ -46,10 +46,10 @@ def tables() -> dict[str, type[Table]]:
 
 def keys(names: list[str]) -> str:
     """Return the keys of some tables as a table of Markdown."""
-    lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    lines = ["| key | value | meaning |", "|---|---|---|"]
     for name in names:
         for key, field in own_fields(tables()[name]).items():
-            cells = (f"`{key}`", value(field), default(field), field.description or "")
+            cells = (f"`{key}`", value(field) + default(field), field.description or "")
             lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
     return "\n".join(lines)
 
@@ -61,13 +61,13 @@ def own_fields(table: type[Table]) -> dict[str, FieldInfo]:
 
 
 def default(field: FieldInfo) -> str:
-    """Return the default of a key."""
+    """Return the default of a key, or that it is required."""
     if field.is_required():
-        return "required"
+        return " (required)"
     given = field.get_default(call_default_factory=True)
     if given is None or given in ({}, []) or isinstance(given, BaseModel) or given == "":
-        return "–"
-    return f"`{str(given).lower() if isinstance(given, bool) else given}`"
+        return ""
+    return f" (`{str(given).lower() if isinstance(given, bool) else given}`)"
 
 
 def value(field: FieldInfo) -> str:
@@ -92,10 +92,8 @@ def _kind(given: Any) -> str:
         return f"table: name = {_kind(inner[1])}"
     if origin in (Union, types.UnionType):
         kinds = dict.fromkeys(_kind(each) for each in inner if each is not types.NoneType)
-        if "number" in kinds:
-            kinds.pop("whole number", None)
-        if {"number", "text"} <= kinds.keys():
-            kinds = dict.fromkeys("text with a unit" if k == "text" else k for k in kinds)
+        if "number" in kinds:  # a number may be written as a text with a unit
+            kinds = {kind: None for kind in kinds if kind not in ("whole number", "text")}
         return " or ".join(kinds)
     return "anything"
 

@@ -1,1 +1,1 @@
-"""Catalogs: interfaces, platforms and kernels as TOML, with the source of each figure."""
+"""Catalogs: interfaces, platforms and kernels as TOML, with the source of each value."""

@@ -258,7 +258,7 @@ class CatalogRow(Table):
     )
     override: dict[str, Numeric] = Field(
         default_factory=dict,
-        description="values that replace those of the entry, by their names in the study",
+        description="values that replace values of the entry, by their names in the study",
     )
     uncertain: StrictBool = Field(
         False, description="sample the values of the entry together, as dse fit wrote them"
@@ -405,7 +405,9 @@ class TableStudyTable(StudyTable):
 class ObjectiveTable(Table):
     """A quantity to maximize or to minimize, under conditions."""
 
-    maximize: StrictStr | None = Field(None, description="the quantity; or minimize, one of both")
+    maximize: StrictStr | None = Field(
+        None, description="the quantity; either maximize or minimize"
+    )
     minimize: StrictStr | None = Field(None, description="the quantity")
     name: StrictStr | None = Field(
         None,

@@ -14,8 +14,7 @@ import time
 import numpy as np
 
 from dse.fit.analysis import Analysis, analyse
-from dse.fit.law import EXPONENT, GAIN, INDEX, Points, crossings, times
-from dse.fit.selection import Shape
+from dse.fit.law import EXPONENT, GAIN, INDEX, Points, Shape, crossings, times
 from dse.model.quantity import Array
 
 SIZES = 2.0 ** np.arange(4, 25, 2)

@@ -14,12 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.fit.catalog import as_row
-from dse.fit.diagnostics import measured_crossings
-from dse.fit.measurement_fit import Fit, fit
-from dse.fit.queue import LoadFit, fit_loads, left_out, read_loads
-from dse.fit.series import read_series
-from dse.fit.values import show_value
+from dse.fit.command import as_row
+from dse.fit.measurement_fit import Fit, fit, show_value
+from dse.fit.queue import LoadFit, fit_load, read_loads
+from dse.fit.series import Series, read_series
 from dse.model.values import show
 from dse.problems import InputError
 
@@ -108,6 +106,24 @@ def _fits(path: Path) -> Iterator[Fit | str]:
             yield "; ".join(f"{each.name}: {p.message}" for p in error.problems)
 
 
+def measured_crossings(series: Series) -> list[float]:
+    """Return the sizes at which the measured times cross: straight lines between neighbours.
+
+    Repeats count by their median.
+    """
+    common = np.unique(series.size[np.isfinite(series.host) & np.isfinite(series.accelerated)])
+    host, accelerated = (
+        np.array([np.nanmedian(column[series.size == size]) for size in common])
+        for column in (series.host, series.accelerated)
+    )
+    ahead = accelerated - host
+    crossings = []
+    for i in np.flatnonzero(np.sign(ahead[1:]) != np.sign(ahead[:-1])):
+        fraction = ahead[i] / (ahead[i] - ahead[i + 1])
+        crossings.append(float(common[i] + fraction * (common[i + 1] - common[i])))
+    return crossings
+
+
 def row(each: Fit) -> tuple[str, ...]:
     """Return the cells of a series."""
     out = each.left_out
@@ -135,7 +151,7 @@ def span(ends: tuple[float, float] | None) -> str:
 @functools.cache
 def load_fits(path: Path) -> tuple[LoadFit, ...]:
     """Return the fit of each series of latency against load; none if the file has others."""
-    return tuple(fit_loads(read_loads(path, BY.get(path.stem, [])) or ()))
+    return tuple(map(fit_load, read_loads(path, BY.get(path.stem, [])) or ()))
 
 
 def table_rows(path: Path) -> str:
@@ -146,7 +162,7 @@ def table_rows(path: Path) -> str:
 
 def load_row(path: Path) -> str:
     """Return the row of a file in the table of loads."""
-    errors = sorted(left_out(each)["median"] for each in load_fits(path))
+    errors = sorted(each.left_out["median"] for each in load_fits(path))
     return f"| {path.name} | {len(errors)} | {errors[0]:.1%} | {errors[-1]:.1%} |\n"
 
 

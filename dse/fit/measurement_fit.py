@@ -1,33 +1,80 @@
-"""The fit of a series: values, intervals, errors, and notes for the reader."""
+"""The fit of a series: given values, the law with its errors, and notes for the reader."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from dse.fit.analysis import Analysis, Covariance, Interval, analyse, estimate_covariance
-from dse.fit.diagnostics import (
-    Errors,
-    describe_fit,
-    describe_mismatch,
-    leave_one_out,
-    note_kinks,
-    note_outliers,
-    note_poor_fit,
+from dse.fit.law import (
+    EXPONENT,
+    FIXED,
+    GAIN,
+    INDEX,
+    PER_BYTE,
+    PER_BYTE_OUT,
+    SETUP,
+    Law,
+    Mask,
+    Points,
+    Shape,
+    minimize,
+    times,
+    weights,
 )
-from dse.fit.known_values import coordinates, fitted_with
-from dse.fit.law import Points
-from dse.fit.selection import Shape, weights
 from dse.fit.series import Series
-from dse.fit.values import show_value
-from dse.model.values import as_data, listed, show
-from dse.problems import InputError, Problem
+from dse.model.quantity import Array
+from dse.model.units import UnitError, read, split
+from dse.model.values import as_data, listed, number, show
+from dse.problems import InputError, Problem, nearest
 
-_ABOVE = 1.1  # a fixed cost may be that much above the shortest time, by noise
+OUTLIER = 4.0
+"""Standard deviations from which a point is called an outlier."""
+_MAX_FIXED = 1.1  # times the shortest time: noise of a host's fixed cost
+_POOR = 0.2  # median relative error of sizes left out, from which a fit is unreliable
+_KINK_SIZES = 6  # in which a kink can be told from noise
+_KINK_CHANCE = 0.001  # of a kink in times that have none
+_KINK_EFFECT = 0.02  # relative: a smaller kink is not worth a note
+_SLIGHT = 0.05  # of the shortest accelerated time: a smaller fixed cost is nearly none
+_FEW = 3  # degrees of freedom
+_SLOWEST = 0.1  # speedup of the work itself: slower accelerators are hardly built
+_NOISE, _LOOSE, _RANK = 0.8, 0.25, 0.5  # noise that no law has, or none of times that do not rise
+_FLAT = 1.1  # growth of times over all sizes, below which there is none
+_STEEPEST = 3.0  # the maximum of the exponent of work
+GIVEN_UNITS: Mapping[str, str] = {
+    "overhead": "s",
+    "latency": "s",
+    "latency_per_byte": "s/B",
+    "acceleration": "1",
+    "computational_index": "s/B",
+    "complexity": "1",
+    "host_fixed_time": "s",
+    "clock": "Hz",
+}
+"""The values that `--given` takes, with their units."""
+_MAY_BE_ZERO = ("overhead", "latency", "latency_per_byte", "host_fixed_time")
+_USUAL = {"s": "us", "s/B": "ns/B", "Hz": "GHz"}  # units of an example
+_UNITS = {
+    "overhead_and_latency": "s",
+    "latency_per_byte_out": "s/B",
+    "accelerated_time_per_byte": "s/B",
+    "speedup_limit": "1",
+    **GIVEN_UNITS,
+}
+"""The units of a fit's values; sizes have none here, and work is per byte**β."""
+_OF_WORK = ("computational_index", "accelerated_time_per_byte")
+_PLACES = {
+    "latency_per_byte": PER_BYTE,
+    "acceleration": GAIN,
+    "computational_index": INDEX,
+    "complexity": EXPONENT,
+    "host_fixed_time": FIXED,
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +117,10 @@ class Fit:
         parts = self.points, self.analysis, self.parameters, self.given, self.shape
         return estimate_covariance(*parts)
 
+    def show(self, name: str, value: float) -> str:
+        """Return a value with its unit."""
+        return show_value(name, value, self.parameters.get("complexity", 1.0))
+
     @property
     def left_out(self) -> dict[str, float]:
         """Median and worst relative error of points that the fit has not seen."""
@@ -100,7 +151,7 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     ----------
     series : Series
     given : mapping of str to float, optional
-        Known values, in seconds and bytes: see `dse.fit.known_values.UNITS`.
+        Known values, in seconds and bytes: see `GIVEN_UNITS`.
 
     Raises
     ------
@@ -110,7 +161,7 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     given = given or {}
     points, ratio = _points(series)
     device = points.accelerated
-    shape = Shape(bool((~device).any()), bool(device.any()), ratio > 0.0, coordinates(given))
+    shape = Shape(bool((~device).any()), bool(device.any()), ratio > 0.0, _coordinates(given))
     _check_given(series, shape, given)
     analysis = analyse(points, shape, ratio)
     _check_mismatch(series, points, shape, given, analysis, ratio)
@@ -118,7 +169,7 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     errors = leave_one_out(points, weight, analysis.law, analysis.fit)
     values, spans, notes = _split_sum(series, analysis, given)
     notes = [
-        *note_poor_fit(points, errors, fitted_with(given)),
+        *note_poor_fit(points, errors, _fitted_with(given)),
         *describe_fit(series, points, analysis, shape, given),
         *notes,
         *note_outliers(points, analysis.scale, errors.inside),
@@ -151,27 +202,24 @@ def _points(series: Series) -> tuple[Points, float]:
 
 def _check_given(series: Series, shape: Shape, given: Mapping[str, float]) -> None:
     """Raise InputError if given values do not fit the columns, or each other."""
-    needs: set[str] = set()
+    of_device = {"latency_per_byte", "acceleration"}
+    useless: set[str] = set()
     if not shape.accelerated:
-        needs |= {"overhead", "latency", "latency_per_byte", "acceleration"} & given.keys()
+        useless |= {"overhead", "latency", *of_device} & given.keys()
     if not shape.host:
-        both = {"latency_per_byte", "acceleration"}
-        needs |= ({"computational_index", "host_fixed_time"} | both) & given.keys()
-    problems = []
-    if {"latency_per_byte", "acceleration"} <= given.keys():
-        problems.append(Problem("--given", "latency_per_byte and acceleration are both given"))
-    elif needs:
+        useless |= {"computational_index", "host_fixed_time", *of_device} & given.keys()
+    shortest = float(np.nanmin(series.host)) if shape.host else np.inf
+    message = remedy = ""
+    if of_device <= given.keys():
+        message = "latency_per_byte and acceleration are both given"
+    elif useless:
         missing = "host_s" if shape.accelerated else "accelerated_s"
-        message = f"{min(needs)} has no effect without {missing}, which is not measured"
-        problems.append(Problem("--given", message))
-    elif shape.host:
-        fixed, shortest = given.get("host_fixed_time", 0.0), float(np.nanmin(series.host))
-        if fixed > _ABOVE * shortest:
-            message = f"host_fixed_time is given as {show(fixed, 's')}, which no call can be below"
-            seen = f"the shortest measured call on the host takes {show(shortest, 's')} in all"
-            problems.append(Problem("--given", message, seen))
-    if problems:
-        raise InputError(series.name, problems)
+        message = f"{min(useless)} has no effect without {missing}, which is not measured"
+    elif (fixed := given.get("host_fixed_time", 0.0)) > _MAX_FIXED * shortest:
+        message = f"host_fixed_time is given as {show(fixed, 's')}, which no call can be below"
+        remedy = f"the shortest measured call on the host takes {show(shortest, 's')} in all"
+    if message:
+        raise InputError(series.name, [Problem("--given", message, remedy)])
 
 
 def _check_mismatch(
@@ -179,38 +227,24 @@ def _check_mismatch(
     points: Points,
     shape: Shape,
     given: Mapping[str, float],
-    found: Analysis,
+    analysis: Analysis,
     ratio: float,
 ) -> None:
     """Raise InputError if times do not follow the sizes; name the given value that is to blame."""
-    message, remedy = describe_mismatch(series, found)
+    message, remedy = describe_mismatch(series, analysis)
     if not message:
         return
     problem = Problem("", message, remedy)
-    names = fitted_with(given)
+    names = _fitted_with(given)
     for without in [[name] for name in names] + [names] * (len(names) > 1):
         rest = {name: value for name, value in given.items() if name not in without}
-        plain = analyse(points, replace(shape, given=coordinates(rest)), ratio)
+        plain = analyse(points, replace(shape, given=_coordinates(rest)), ratio)
         if not describe_mismatch(series, plain)[0]:
-            problem = _blame({name: given[name] for name in without}, message, plain)
+            values = listed([f"{n} is given as {show_value(n, given[n])}" for n in without])
+            them = "them" if len(without) > 1 else "it"
+            problem = Problem("--given", f"{values}: with {them} {message}", f"leave {them} out")
             break
     raise InputError(series.name, [problem])
-
-
-def _blame(given: Mapping[str, float], message: str, plain: Analysis) -> Problem:
-    """Return the problem as one of given values, without which the times follow the sizes."""
-
-    def span(name: str) -> str:
-        beta = plain.parameters.get("complexity", 1.0)
-        low, high = (show_value(name, end, beta) for end in plain.intervals[name])
-        return f"{show_value(name, plain.parameters[name], beta)} ({low} to {high})"
-
-    exponent = given.get("complexity", 1.0)
-    values = listed([f"{n} is given as {show_value(n, v, exponent)}" for n, v in given.items()])
-    them = "them" if len(given) > 1 else "it"
-    fits = [f"{name} = {span(name)}" for name in given if name in plain.parameters]
-    more = f", and give {listed(fits)}" if fits else ""
-    return Problem("--given", f"{values}: with {them} {message}", f"without {them} they do{more}")
 
 
 def _split_sum(
@@ -236,3 +270,320 @@ def _split_sum(
     if total < value:
         notes.append(f"the given {known} is more than the times have: {total:.4g} s in all")
     return values, spans, notes
+
+
+# ------------------------------------------------------------------------------------ given values
+
+
+def read_given(texts: Sequence[str]) -> dict[str, float]:
+    """Read texts such as ``"overhead=5 us"``.
+
+    Raises
+    ------
+    InputError
+        With all problems of the texts.
+
+    >>> read_given(["overhead=5 us", "acceleration = 8"])
+    {'overhead': 5e-06, 'acceleration': 8.0}
+    """
+    pairs = [(name.strip(), value.strip()) for name, _, value in (t.partition("=") for t in texts)]
+    values: dict[str, float] = {}
+    problems: list[Problem] = []
+    clock = None
+    for name, text in sorted(pairs, key=lambda pair: pair[0] != "clock"):
+        if name not in GIVEN_UNITS:
+            problems.append(Problem("--given", f"'{name}' is unknown", nearest(name, GIVEN_UNITS)))
+            continue
+        unit = GIVEN_UNITS[name]
+        message = remedy = ""
+        lowest = "0 or more" if name in _MAY_BE_ZERO else "more than 0"
+        try:
+            value = read(text, unit, clock)
+            if unit != "1" and value != 0.0 and not split(text)[2]:
+                message = f"{name} = {text} has no unit"
+                remedy = f'such as {name}="{text} {_USUAL[unit]}"'
+            elif value < 0.0 or not np.isfinite(value) or (not value and name not in _MAY_BE_ZERO):
+                message = f"{name} is {text}: {lowest} is wanted"
+            elif name == "complexity" and value > _STEEPEST:
+                message = f"complexity is {text}: more than 0 and at most {_STEEPEST:g} is wanted"
+                remedy = "1 is work that grows as the bytes do"
+            elif name in values:
+                message, remedy = f"{name} is given several times", "give one"
+            clock = value if name == "clock" else clock
+            values[name] = value
+        except UnitError as error:
+            message, remedy = f"{name}: {error}", f'{name}="1 {unit}"'
+        if message:
+            problems.append(Problem("--given", message, remedy))
+    if {"overhead", "latency"} <= values.keys():
+        message = "overhead and latency are both given"
+        problems.append(Problem("--given", message, "the times give their sum"))
+    if problems:
+        raise InputError("dse fit", problems)
+    return {name: values[name] for name, _ in pairs}
+
+
+@np.errstate(divide="ignore")
+def _coordinates(given: Mapping[str, float]) -> dict[int, float]:
+    """Return the coordinates of a law that are given."""
+    places = {place: given[name] for name, place in _PLACES.items() if name in given}
+    return {p: v if p == EXPONENT else float(np.log(v)) for p, v in places.items()}
+
+
+def _fitted_with(given: Mapping[str, float]) -> list[str]:
+    """Return the given values that a law is fitted with; the others split its sums afterwards."""
+    return [name for name in given if name in _PLACES]
+
+
+def show_value(name: str, value: float, beta: float = 1.0) -> str:
+    """Return a value of a fit with its unit.
+
+    Parameters
+    ----------
+    beta : float
+        The exponent of the work, which is per byte to this power.
+
+    >>> show_value("latency_per_byte", 9.3e-9), show_value("acceleration", np.inf)
+    ('9.3 ns/B', '∞')
+    >>> show_value("computational_index", 9.3e-9, 1.25)
+    '9.3 ns/B^1.25'
+    """
+    unit = _UNITS.get(name, "B")
+    if np.isinf(value):
+        return "∞"
+    if unit == "s/B":
+        scale, prefix = (1e-9, "n") if value >= 1e-10 else (1e-12, "p")
+        power = f"^{number(beta)}" if name in _OF_WORK and number(beta) != "1" else ""
+        return f"{number(value / scale)} {prefix}s/B{power}"
+    return show(value, unit)
+
+
+# ------------------------------------------------------------------------------ errors and notes
+
+
+class Errors(NamedTuple):
+    """Relative errors T/t − 1 of a law at the points of a table.
+
+    Attributes
+    ----------
+    inside : ndarray, shape (points,)
+        Of the law that all points are in.
+    left_out : ndarray, shape (points,)
+        Of the law that the point's size is not in.
+    """
+
+    inside: Array
+    left_out: Array
+
+
+def leave_one_out(points: Points, weight: Array, law: Law, fit: Array) -> Errors:
+    """Return the errors of a law; each size is left out in turn, in both columns."""
+
+    def relative(law: Array) -> Array:
+        found = times(law, points.size, points.returned, points.accelerated)[0]
+        return np.asarray(found / points.time - 1.0)
+
+    left_out = np.empty(len(points.size))
+    for size in np.unique(points.size):
+        here = points.size == size
+        other = minimize(points, np.where(here, 0.0, weight), fit, np.array(law.free))[0]
+        left_out[here] = relative(other)[here]
+    return Errors(relative(fit), left_out)
+
+
+def _columns(points: Points) -> tuple[tuple[str, Mask], ...]:
+    columns = ("host", ~points.accelerated), ("accelerated", points.accelerated)
+    return tuple((word, column) for word, column in columns if column.any())
+
+
+def note_poor_fit(points: Points, errors: Errors, given: Sequence[str]) -> Iterator[str]:
+    """Yield that a law misses the times that it has not seen, if it does."""
+    doubt = f"is {listed(given)} as given, " if given else ""
+    for word, column in _columns(points):
+        if (off := float(np.median(np.abs(errors.left_out[column])))) > _POOR:
+            yield (
+                f"left out of the fit, the {word} times are {off:.0%} off in the median: the "
+                f"values are unreliable. Check: {doubt}is it one series (--by), and one kind of "
+                "call?"
+            )
+
+
+def note_outliers(points: Points, scale: Array, inside: Array) -> Iterator[str]:
+    """Yield a sentence on points that are far from the law, against the noise."""
+    for word, column in _columns(points):
+        noise = max(float(scale[int(word == "accelerated")]), 1e-6)
+        far = np.flatnonzero(column & (np.abs(inside) > OUTLIER * noise))
+        if far.size:
+            shown = [
+                f"{show(points.size[k], 'B')} ({-inside[k] / (1 + inside[k]):+.0%})"
+                for k in far[:3]
+            ]
+            more = f" and {far.size - 3} more" if far.size > 3 else ""
+            plural = "s" if far.size > 1 else ""
+            yield f"{word}: outlier{plural} at {listed(shown)}{more}, which count little"
+
+
+def note_kinks(points: Points, inside: Array) -> Iterator[str]:
+    """Yield a sentence on each column in which a step or a bend is beyond noise.
+
+    The errors are compared with a step and a change of slope at each size. The best is noted if its
+    F-test, times the sizes tried, is below 0.001.
+    """
+    for word, column in _columns(points):
+        sizes = np.unique(points.size[column])
+        if len(sizes) < _KINK_SIZES:
+            continue
+        x = np.log(points.size[column])
+        y = -np.log1p(inside[column])
+        chance, effect, size = min((*_kink(x, y, np.log(size)), size) for size in sizes[2:-1])
+        if chance * (len(sizes) - 3) < _KINK_CHANCE and effect > _KINK_EFFECT:
+            before = sizes[np.searchsorted(sizes, size) - 1]
+            yield (
+                f"{word}: a kink between {show(before, 'B')} and {show(size, 'B')}, "
+                f"{effect:.0%} of the time: a cache, a threshold, a second code path, "
+                "or several requests in flight? Fit the sizes on each side separately"
+            )
+
+
+def _kink(x: Array, y: Array, place: float) -> tuple[float, float]:
+    """Return the chance of a step and bend at a place by noise, and how much it explains."""
+    smooth = np.column_stack([np.ones_like(x), x])
+    after = x >= place - 1e-9
+    bent = np.column_stack([smooth, after, np.where(after, x - place, 0.0)])
+    fits = [m @ np.linalg.lstsq(m, y, rcond=None)[0] for m in (smooth, bent)]
+    plain, better = (float(((y - fit) ** 2).sum()) for fit in fits)
+    freedom = len(x) - 4
+    if freedom < 1 or better >= plain:
+        return 1.0, 0.0
+    ratio = (plain - better) / 2 / max(better / freedom, 1e-24)
+    return float(stats.f.sf(ratio, 2, freedom)), float(np.ptp(fits[1]))
+
+
+def describe_mismatch(series: Series, found: Analysis) -> tuple[str, str]:
+    """Return how times do not follow the sizes, and a remedy; empty texts if they do."""
+    sizes = np.array([series.size.min(), series.size.max()])
+    which = np.full(2, not np.isfinite(series.host).any())
+    ends = times(found.fit, sizes, np.zeros(2), which)[0]
+    if ends[1] < _FLAT * ends[0]:
+        message = "the times hardly grow with the sizes: there is no work per byte to fit"
+        return message, "measure larger calls"
+    for accelerated, word in enumerate(("host", "accelerated")):
+        size, time = series.column(bool(accelerated))
+        if not size.size:
+            continue
+        noise = float(found.scale[accelerated])
+        rank = float(stats.spearmanr(size, time).statistic)
+        if noise > _NOISE or (noise > _LOOSE and not rank > _RANK):
+            message = f"the {word} times do not follow the sizes: the fit is {noise:.0%} off"
+            return message, "check that it is one series, that rows are whole, and column names"
+    return "", ""
+
+
+def describe_fit(
+    series: Series, points: Points, found: Analysis, shape: Shape, given: Mapping[str, float]
+) -> Iterator[str]:
+    """Yield the sentences on a fit, the most important first."""
+    if shape.both:
+        yield _crossing(series, found)
+    yield _selection(found, shape)
+    yield from _sums(found, shape, given)
+    if (count := len(points.size)) - found.law.terms <= _FEW:
+        yield f"few points: {count} times for {found.law.terms} values; intervals are wide"
+    if shape.accelerated:
+        shortest = float(points.time[points.accelerated].min())
+        if float(np.exp(found.fit[SETUP])) < _SLIGHT * shortest:
+            yield (
+                "an accelerated call has nearly no fixed cost: are calls batched, or several in "
+                "flight? Then these are not times of one call"
+            )
+    if shape.returned and shape.both:
+        yield "break-even is for calls that return the median of the table's bytes per byte sent"
+
+
+def _crossing(series: Series, found: Analysis) -> str:
+    sizes = series.size[np.isfinite(series.host) & np.isfinite(series.accelerated)]
+    if found.always:
+        if np.isfinite(found.end):
+            return f"offloading pays up to {show(found.end, 'B')}"
+        return "offloading pays at every size"
+    if found.break_even is None:
+        limit = min(found.parameters.get(n, np.inf) for n in ("acceleration", "speedup_limit"))
+        if limit >= _SLOWEST:
+            return "offloading pays at no size"
+        return (
+            "offloading pays at no size: large calls take at least "
+            f"{number(1 / limit)} times as long as on the host. "
+            "Is the unit in the name of a column wrong?"
+        )
+    where = ""
+    if sizes.size and not sizes.min() <= found.break_even <= sizes.max():
+        where = ", outside the measured sizes: an extrapolation"
+    end = f" up to {show(found.end, 'B')}" if np.isfinite(found.end) else ""
+    return f"offloading pays from {show(found.break_even, 'B')}{end}{where}"
+
+
+def formula(law: Law, shape: Shape) -> str:
+    """Return the law in symbols.
+
+    >>> from dse.fit.law import Law
+    >>> law = Law((True, True, False, True, False, False, True), (0.0, 0.0, 1.0, 0, -1e999, 0, 0))
+    >>> formula(law, Shape(True, True, False, {}))
+    'T0 = h + C g, T1 = c + s g'
+    """
+    there = [free or np.isfinite(v) for free, v in zip(law.free, law.values, strict=True)]
+    power = "g" if law.linear else "g^β"
+    parts = []
+    if shape.host:
+        parts.append("T0 = " + ("h + " if there[FIXED] else "") + f"C {power}")
+    if shape.accelerated:
+        terms = ["c"] if there[SETUP] else []
+        if there[PER_BYTE]:
+            terms.append("l g")
+        if there[PER_BYTE_OUT] and shape.returned:
+            terms.append("m q")
+        if not shape.both or (law.linear and not there[PER_BYTE]):
+            terms.append(f"s {power}")
+        elif there[GAIN]:
+            terms.append(f"C {power} / A")
+        parts.append("T1 = " + " + ".join(terms))
+    return ", ".join(parts)
+
+
+def _selection(found: Analysis, shape: Shape) -> str:
+    own = found.scores[found.law]
+    others = {
+        law: score for law, score in found.scores.items() if law != found.law and np.isfinite(score)
+    }
+    text = f"law: {formula(found.law, shape)}"
+    if not others or not np.isfinite(own):
+        return f"{text}, the simplest: the points are too few to compare others"
+    next_best = min(others, key=lambda law: others[law])
+    return (
+        f"{text}, by evidence: AICc {own:.1f}; the best other, "
+        f"{formula(next_best, shape)}, has {others[next_best]:.1f} (fewer terms win within 2)"
+    )
+
+
+def _sums(found: Analysis, shape: Shape, given: Mapping[str, float]) -> Iterator[str]:
+    """Yield the values that the times give as a sum only, and measurements that would split it."""
+    values = found.parameters
+    if "overhead_and_latency" in values and not {"overhead", "latency"} & given.keys():
+        yield (
+            f"o + L is {show(values['overhead_and_latency'], 's')}: the times of whole calls do "
+            "not separate o from L. Time how long the host is busy with a call, and give it: "
+            '--given overhead="… s"'
+        )
+    if "speedup_limit" in values:
+        yield (
+            f"l + C/A is {number(values['accelerated_time_per_byte'] * 1e9)} ns/B: with β = 1 the "
+            f"two are one slope. A is at least {number(found.intervals['speedup_limit'][0])}, and "
+            "l at most that slope. A kernel of another β on the same engine, a copy without "
+            'computing, or --given latency_per_byte="… s/B" or acceleration=… splits it'
+        )
+    if not shape.host:
+        yield "C and A need the time on the host: s is C/A, and l with it if β = 1"
+    free = found.law.free
+    if not found.law.linear and free[PER_BYTE]:
+        low, _ = found.intervals.get("latency_per_byte", (1.0, 1.0))
+        if low == 0.0:
+            yield "l and C/A are hardly separable: g and g**β are alike at these sizes"

@@ -14,11 +14,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from scipy import stats
 
-from dse.fit.law import EXPONENT, GAIN, times
-from dse.fit.least_squares import residuals
+from dse.fit.law import EXPONENT, GAIN, residuals, times, weights
 from dse.fit.measurement_fit import Fit
-from dse.fit.selection import weights
-from dse.fit.values import show_value
+from dse.fit.queue import LoadFit
 from dse.model.quantity import Array
 from dse.model.values import show
 from dse.report.axes import NEUTRAL, PALETTE, Plot, byte_ticks
@@ -49,28 +47,23 @@ def page(fits: Sequence[Fit], table: str) -> str:
     scripts = [plotly_js(), _DRAW]
     return environment.get_template("page.html.jinja").render(
         table=table,
-        fits=[(fit, _values(fit), fit.left_out) for fit in fits],
+        fits=[(fit, list_values(fit), fit.left_out) for fit in fits],
         scripts=[Markup(text) for text in scripts],  # noqa: S704 (our own)
         plots=Markup(as_json([plot(fit) for fit in fits])),  # noqa: S704 (without <, > and &)
         hashes=" ".join(_hash(text) for text in scripts),
     )
 
 
-def _values(fit: Fit) -> list[tuple[str, str, str]]:
-    """Return what the table of values says: name, value and interval."""
-    beta = fit.parameters.get("complexity", 1.0)
-    found = [
-        (name, show_value(name, value, beta), _between(name, fit.intervals[name], beta))
-        for name, value in fit.parameters.items()
+def list_values(fit: Fit | LoadFit) -> list[tuple[str, str, str]]:
+    """Return the values of a fit as texts: name, value and interval."""
+    values, spans = dict(fit.parameters), dict(fit.intervals)
+    if isinstance(fit, Fit) and (size := fit.analysis.break_even) is not None:
+        values["break_even"] = size
+        spans["break_even"] = fit.analysis.break_even_interval or (0.0, math.inf)
+    return [
+        (name, fit.show(name, value), " to ".join(fit.show(name, end) for end in spans[name]))
+        for name, value in values.items()
     ]
-    if fit.analysis.break_even is not None:
-        span = fit.analysis.break_even_interval or (0.0, math.inf)
-        found.append(("break_even", show(fit.analysis.break_even, "B"), _between("", span)))
-    return found
-
-
-def _between(name: str, span: tuple[float, float], beta: float = 1.0) -> str:
-    return " to ".join(show_value(name, end, beta) for end in span)
 
 
 def _hash(script: str) -> str:
@@ -79,40 +72,32 @@ def _hash(script: str) -> str:
 
 
 _GRID = 161
-_HOST, _DEVICE = PALETTE[0], PALETTE[1]
+_COLUMNS = (("host", False, PALETTE[0]), ("accelerated", True, PALETTE[1]))
+_WIDEST = 5.0  # of a band, in logarithms
 
 
 def plot(fit: Fit) -> Plot:
     """Return the plot of a fit as plotly.js takes it: panels of speedup, times and errors."""
-    sizes = fit.points.size
-    grid = np.geomspace(sizes.min() / 2.0, sizes.max() * 2.0, _GRID)
-    device = fit.points.accelerated
-    panels = (["y"] if fit.analysis.break_even or (device.any() and not device.all()) else []) + [
-        "y2",
-        "y3",
-    ]
-    data: list[dict[str, Any]] = []
-    columns = [(name, which, color) for name, which, color in _columns() if (device == which).any()]
-    if "y" in panels:
-        data += _speedup(fit, grid)
-    for name, which, color in columns:
-        curve, band = _curve(fit, grid, which)
-        data += _lines(grid, curve, band, name, color, "y2")
+    points, device = fit.points, fit.points.accelerated
+    grid = np.geomspace(points.size.min() / 2.0, points.size.max() * 2.0, _GRID)
+    panels = ["y", "y2", "y3"] if device.any() and not device.all() else ["y2", "y3"]
+    data = _speedup(fit, grid) if "y" in panels else []
+    for name, which, color in _COLUMNS:
         here = device == which
-        data.append(_dots(sizes[here], fit.points.time[here], f"{name}, measured", color, "y2"))
-        data.append(_dots(sizes[here], -100.0 * fit.errors.inside[here], name, color, "y3"))
+        if here.any():
+            curve, slopes = _times(fit, grid, which)
+            data += _lines(grid, curve, _half_width(fit, slopes), name, color, "y2")
+            size, errors = points.size[here], -100.0 * fit.errors.inside[here]
+            data.append(_dots(size, points.time[here], f"{name}, measured", color, "y2"))
+            data.append(_dots(size, errors, name, color, "y3"))
     return {"data": data, "layout": _layout(fit, grid, panels)}
 
 
-def _columns() -> tuple[tuple[str, bool, str], ...]:
-    return ("host", False, _HOST), ("accelerated", True, _DEVICE)
-
-
-def _slopes(fit: Fit, grid: Array, device: bool) -> tuple[Array, Array]:
+def _times(fit: Fit, grid: Array, device: bool) -> tuple[Array, Array]:
     return times(fit.analysis.fit, grid, grid * fit.ratio, np.full(len(grid), device))
 
 
-def _reach(fit: Fit, slopes: Array) -> Array:
+def _half_width(fit: Fit, slopes: Array) -> Array:
     """Return half the width of the 95 % band of a logarithm with these slopes."""
     analysis = fit.analysis
     weight = weights(fit.points, analysis.scale, analysis.kept)
@@ -121,49 +106,34 @@ def _reach(fit: Fit, slopes: Array) -> Array:
     freedom = max(len(fit.points.size) - analysis.law.terms, 1)
     variance = np.einsum("ni,ij,nj->n", slopes, covariance, slopes)
     width = stats.t.ppf(0.975, freedom) * np.sqrt(np.maximum(variance, 0.0))
-    return np.asarray(np.minimum(width, 5.0))
-
-
-def _curve(fit: Fit, grid: Array, device: bool) -> tuple[Array, Array]:
-    total, slopes = _slopes(fit, grid, device)
-    return total, _reach(fit, slopes)
+    return np.asarray(np.minimum(width, _WIDEST))
 
 
 def _speedup(fit: Fit, grid: Array) -> list[dict[str, Any]]:
-    (host, of_host), (device, of_device) = (_slopes(fit, grid, d) for d in (False, True))
-    lines = _lines(
-        grid, host / device, _reach(fit, of_host - of_device), "speedup", PALETTE[2], "y"
-    )
-    sizes, ratios = [], []
+    (host, of_host), (device, of_device) = (_times(fit, grid, which) for which in (False, True))
+    band = _half_width(fit, of_host - of_device)
     series = fit.series
-    for size in np.unique(series.size):
-        here = series.size == size
-        both = [
-            column[here][np.isfinite(column[here])] for column in (series.host, series.accelerated)
-        ]
-        if all(column.size for column in both):
-            sizes.append(float(size))
-            ratios.append(float(np.median(both[0]) / np.median(both[1])))
-    return [*lines, _dots(np.array(sizes), np.array(ratios), "speedup, measured", PALETTE[2], "y")]
+    both = np.unique(series.size[np.isfinite(series.host) & np.isfinite(series.accelerated)])
+    ratios = [
+        np.nanmedian(series.host[series.size == size])
+        / np.nanmedian(series.accelerated[series.size == size])
+        for size in both
+    ]
+    dots = _dots(both, np.array(ratios), "speedup, measured", PALETTE[2], "y")
+    return [*_lines(grid, host / device, band, "speedup", PALETTE[2], "y"), dots]
 
 
 def _lines(
     grid: Array, curve: Array, band: Array, name: str, color: str, axis: str
 ) -> list[dict[str, Any]]:
-    edge = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": grid.tolist(),
-        "yaxis": axis,
-        "line": {"width": 0, "color": color},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    upper = edge | {"y": (curve * np.exp(band)).tolist()}
+    line = {"type": "scatter", "mode": "lines", "x": grid.tolist(), "yaxis": axis}
+    edge = {"line": {"width": 0, "color": color}, "hoverinfo": "skip", "showlegend": False}
     filled = {"fill": "tonexty", "fillcolor": color + "33"}
-    lower = edge | {"y": (curve * np.exp(-band)).tolist()} | filled
-    line = {"type": "scatter", "mode": "lines", "name": name, "x": grid.tolist(), "yaxis": axis}
-    return [upper, lower, line | {"y": curve.tolist(), "line": {"color": color, "width": 2}}]
+    return [
+        line | edge | {"y": (curve * np.exp(band)).tolist()},
+        line | edge | {"y": (curve * np.exp(-band)).tolist()} | filled,
+        line | {"name": name, "y": curve.tolist(), "line": {"color": color, "width": 2}},
+    ]
 
 
 def _dots(x: Array, y: Array, name: str, color: str, axis: str) -> dict[str, Any]:
@@ -209,16 +179,16 @@ def _layout(fit: Fit, grid: Array, panels: list[str]) -> dict[str, Any]:
 
 def _marks(fit: Fit) -> list[tuple[str, float, float, float]]:
     """Return the sizes to mark: label, size and interval."""
-    found = []
-    if fit.analysis.break_even is not None:
-        low, high = fit.analysis.break_even_interval or (fit.analysis.break_even,) * 2
-        found.append(("g1", fit.analysis.break_even, low, high))
-    if "half_acceleration" in fit.parameters:
-        low, high = fit.intervals["half_acceleration"]
-        curved = fit.analysis.law.free[EXPONENT] or np.isinf(fit.analysis.fit[GAIN])
+    analysis, half = fit.analysis, "half_acceleration"
+    marks = []
+    if analysis.break_even is not None:
+        span = analysis.break_even_interval or (analysis.break_even,) * 2
+        marks.append(("g1", analysis.break_even, *span))
+    if half in fit.parameters:
+        curved = analysis.law.free[EXPONENT] or np.isinf(analysis.fit[GAIN])
         label = "g_A/2" if curved else "g_A/2 (if l = 0)"
-        found.append((label, fit.parameters["half_acceleration"], low, high))
-    return found
+        marks.append((label, fit.parameters[half], *fit.intervals[half]))
+    return marks
 
 
 def _mark(

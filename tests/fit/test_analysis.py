@@ -1,138 +1,161 @@
-"""How the values of a fit vary together: against many tables, in catalogs, and drawn by a study."""
+"""Values of many made tables: intervals that hold, degrees of freedom, and how values vary."""
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy import stats
 
-import dse
-from dse.fit.analysis import Analysis, estimate_covariance
-from dse.fit.command import run
-from dse.fit.law import EXPONENT, GAIN, INDEX, SETUP
-from dse.problems import InputError
-from dse.study.catalog import load_catalog
-from tests.fit.made_tables import SHAPE, select_fits
+from benchmarks.fit_coverage import shares, tables, truth
+from dse.fit.analysis import (
+    BREAK_EVEN,
+    Analysis,
+    Best,
+    analyse,
+    estimate_covariance,
+    interval,
+    threshold,
+)
+from dse.fit.law import (
+    EXPONENT,
+    FIXED,
+    GAIN,
+    INDEX,
+    PER_BYTE,
+    SETUP,
+    Law,
+    Mask,
+    Points,
+    Shape,
+    candidate_laws,
+    count_terms,
+    crossings,
+    estimate_noise,
+    evidence,
+    fit_law,
+    minimize,
+    select_law,
+    weights,
+    widest,
+)
+from dse.model.quantity import Array
 
-MEASURED = Path(__file__).parents[2] / "benchmarks" / "measured"
-COVARIANCES = 20  # tables whose covariance is estimated, of those that show how values vary
+SHAPE = Shape(True, True, False, {})
+LAWS = candidate_laws(SHAPE)
+WIDE = max((widest(SHAPE, law) for law in LAWS), key=lambda law: law.terms)
+NOISE = 0.01
 NAMES = ["computational_index", "complexity", "overhead_and_latency", "acceleration"]
+COVARIANCES = 20  # tables whose covariance is estimated, of those that show how values vary
+
+
+class SelectedFit(NamedTuple):
+    """A table, its noise, and the law that is selected: an analysis without intervals."""
+
+    points: Points
+    law: Law
+    fit: Array
+    scale: Array
+    kept: Mask
+
+
+def select_fit(points: Points) -> SelectedFit:
+    scale, kept = estimate_noise(points, WIDE, SHAPE)
+    weight = weights(points, scale, kept)
+    fits = {law: fit_law(points, weight, law, SHAPE)[0] for law in LAWS}
+    law = select_law({law: evidence(points, scale, kept, fit, law) for law, fit in fits.items()})
+    return SelectedFit(points, law, fits[law], scale, kept)
+
+
+def best_law(points: Points) -> Best:
+    """Return the widest law of a table at its best."""
+    selected = select_fit(points)
+    wide = widest(SHAPE, selected.law)
+    weight = weights(points, selected.scale, selected.kept)
+    law, loss = fit_law(points, weight, wide, SHAPE)
+    host, device = (11 - terms for terms in count_terms(wide, SHAPE))
+    return Best(points, weight, law, loss, wide.free, 0.0, (host, device))
+
+
+def exact_law(case: str) -> Best:
+    """Return the widest law of a table without noise."""
+    points = tables(case, 0.0, 1)[0]
+    weight: Array = np.full(len(points.time), 1.0 / NOISE)
+    law, loss = fit_law(points, weight, WIDE, SHAPE)
+    return Best(points, weight, law, loss, WIDE.free, 0.0, (8, 5))
+
+
+def test_intervals_of_break_even_hold_in_much_noise() -> None:
+    """Where a stiff condition stops short of the best law, an end comes too early."""
+    held = 0
+    true = np.log(truth("super-linear")["break_even"])
+    for table in tables("super-linear", 0.2, 30):
+        best = best_law(table)
+        low, high = interval(best, BREAK_EVEN, float(np.log(crossings(best.law)[0])))
+        held += low <= true <= high
+    assert held >= 27  # 95 % give fewer by chance in 6 of 100 cases
+
+
+def test_degrees_of_freedom_follow_the_noise_that_a_value_depends_on() -> None:
+    """Welch and Satterthwaite, with the variances of fits to noise in one column."""
+    best = exact_law("super-linear")
+    exact, weight, law = best.points, best.weight, best.law
+    noise = NOISE * np.random.default_rng(4).standard_normal((600, len(exact.time)))
+    variances = []
+    for column in (~exact.accelerated, exact.accelerated):
+        samples = (exact._replace(time=exact.time * np.exp(row * column)) for row in noise)
+        fits = [minimize(table, weight, law, np.array(WIDE.free))[0] for table in samples]
+        rows = [(fit[FIXED], fit[GAIN], np.log(crossings(fit)[0])) for fit in fits]
+        variances.append(np.var(rows, axis=0))
+    size = float(np.log(truth("super-linear")["break_even"]))
+    values = {FIXED: float(law[FIXED]), GAIN: float(law[GAIN]), BREAK_EVEN: size}
+    for (place, value), host, device in zip(values.items(), *variances, strict=True):
+        freedom = (host + device) ** 2 / (host**2 / 8 + device**2 / 5)
+        limit = threshold(best, place, value)
+        assert limit == pytest.approx(stats.t.ppf(0.975, freedom), abs=0.02)
+
+
+def test_an_absent_term_has_the_fewer_degrees_of_freedom() -> None:
+    """Rounding does not decide: no time changes with a term that is absent."""
+    best = exact_law("sub-linear")
+    limit = threshold(best, PER_BYTE, float(best.law[PER_BYTE]))
+    assert limit == pytest.approx(stats.t.ppf(0.975, 5))
+
+
+def test_no_law_with_less_loss_is_outside_an_interval() -> None:
+    """The loss over the acceleration has two valleys here: the ends are in the lower one."""
+    best = best_law(tables("sub-linear", 0.05, 2, seed=11)[1])
+    value = float(best.law[GAIN])
+    limit = threshold(best, GAIN, value)
+    low, high = interval(best, GAIN, value)
+    for end, side in ((low, -1.0), (high, 1.0)):
+        assert best.hold(GAIN, end, best.law)[0] == pytest.approx(limit, rel=2e-3)
+        assert best.hold(GAIN, end + 0.02 * side, best.law)[0] > limit
+
+
+@pytest.mark.parametrize("case", ["linear", "two-crossings"])
+def test_intervals_hold_about_as_often_as_they_say(case: str) -> None:
+    """24 tables: 95 % give 20 to 24 by chance; `benchmarks.fit_coverage` makes 1,000."""
+    held = shares([analyse(table, SHAPE) for table in tables(case, 0.05, 24)], truth(case))
+    assert held.keys() == truth(case).keys()
+    assert min(held.values()) >= 20 / 24
 
 
 @pytest.mark.parametrize(("case", "off"), [("sub-linear", 0.25), ("two-crossings", 0.3)])
 def test_the_covariance_is_that_of_many_tables(case: str, off: float) -> None:
     places = [INDEX, EXPONENT, SETUP, GAIN]
-    many = select_fits(case, 0.05, 120)
+    many = [select_fit(points) for points in tables(case, 0.05, 120)]
     expected = []
     for points, law, fit, scale, kept in many[:COVARIANCES]:
-        found = Analysis(law, fit, {}, {}, None, None, False, np.nan, scale, kept, {})
+        analysis = Analysis(law, fit, {}, {}, None, None, False, np.nan, scale, kept, {})
         values = dict(zip(NAMES, np.exp(fit[places]).tolist(), strict=True))
-        held = estimate_covariance(points, found, values, (), SHAPE)
-        order = [held.names.index(name) for name in NAMES]
-        expected.append(held.matrix[np.ix_(order, order)])
+        covariance = estimate_covariance(points, analysis, values, (), SHAPE)
+        order = [covariance.names.index(name) for name in NAMES]
+        expected.append(covariance.matrix[np.ix_(order, order)])
     seen = np.cov(np.array([selected.fit[places] for selected in many]).T)
     mean = np.median(expected, axis=0)
     assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=off)
     assert mean[0, 1] / np.sqrt(mean[0, 0] * mean[1, 1]) == pytest.approx(
         seen[0, 1] / np.sqrt(seen[0, 0] * seen[1, 1]), abs=0.03
     )
-
-
-def content(**entry: Any) -> dict[str, Any]:
-    return {
-        "study": {"name": "fitted", "models": ["objectives.logca:offload"]},
-        "inputs": {
-            "clock": "1 GHz",
-            "kernel": {"catalog": "fitted.toml", "row": "pr11182", "uncertain": True, **entry},
-        },
-        "space": {"granularity": {"values": ["256 B", "1 KiB", "64 KiB"]}},
-        "objective": [{"maximize": "speedup", "reduce": "95 %"}],
-    }
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("fitted") / "fitted.toml"
-    run(MEASURED / "cesa_aes.csv", ["run"], (), None, path, None)
-    return path
-
-
-@pytest.fixture
-def folder(fitted: Path, tmp_path: Path) -> Path:
-    shutil.copy(fitted, tmp_path)
-    return tmp_path
-
-
-def loaded(folder: Path, given: dict[str, Any]) -> dse.Study:
-    from dse.study.toml_files import to_toml
-
-    (folder / "study.toml").write_text(to_toml(given))
-    return dse.load(folder / "study.toml")
-
-
-def test_a_study_draws_a_row_as_it_was_fitted(folder: Path) -> None:
-    row = load_catalog(folder / "fitted.toml").rows["pr11182"]
-    assert row.together is not None
-    study = loaded(folder, content() | {"uncertainty": {"samples": 4096}})
-    drawn = {name: v for name, (_, v) in study.uncertainty.inputs.items()}
-    assert list(drawn) == list(row.together.of)
-    columns = [v if n in row.together.normal else np.log(v) for n, v in drawn.items()]
-    wanted = np.array(row.together.covariance)
-    scale = np.sqrt(np.outer(np.diag(wanted), np.diag(wanted)))
-    assert np.cov(np.array(columns)) / scale == pytest.approx(wanted / scale, abs=0.02)
-    overhead = study.constants["overhead"]
-    assert np.median(drawn["overhead"]) == pytest.approx(overhead, rel=0.01)
-    answer = study.run().answer()
-    assert answer.confidence["robust"]
-    assert "front shift" in answer.confidence["check first"]
-
-
-def test_what_the_study_overrides_does_not_vary(folder: Path) -> None:
-    study = loaded(folder, content(override={"overhead": "9 us"}))
-    assert "overhead" not in study.uncertainty.inputs
-    assert "computational_index" in study.uncertainty.inputs
-    own = {"overhead": {"between": ["8 us", "9 us"]}}
-    assert "overhead" in loaded(folder, content(override=own)).uncertainty.inputs
-
-
-def test_rows_of_a_variable_are_drawn_each_on_its_own(folder: Path) -> None:
-    given = content()
-    kernel = given["inputs"].pop("kernel")
-    kernel["options"] = ["pr11182", "openwrt1547"]
-    del kernel["row"]
-    study = loaded(folder, {**given, "space": {**given["space"], "kernel": kernel}})
-    labels = set(study.uncertainty.inputs)
-    assert {"overhead of pr11182", "overhead of openwrt1547"} <= labels
-    assert len(study.run().front) == 1
-
-
-def test_a_row_that_does_not_say_is_told(folder: Path) -> None:
-    text = (folder / "fitted.toml").read_text()
-    kept = [line for line in text.splitlines() if not line.startswith("together")]
-    (folder / "fitted.toml").write_text("\n".join(kept))
-    with pytest.raises(InputError) as raised:
-        loaded(folder, content())
-    assert "no row says how its values vary together" in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ("1", "row.together: 1 is not a table"),
-        ('{ of = ["x"], covariance = [[1.0]] }', "the row has no value 'x'"),
-        ('{ of = ["latency"], covariance = [[1.0, 2.0]] }', "one row and one column a name"),
-        ('{ of = ["latency"], covariance = [[-1.0]] }', "a variance is negative"),
-    ],
-)
-def test_a_bad_covariance_is_told(tmp_path: Path, given: str, told: str) -> None:
-    path = tmp_path / "bad.toml"
-    path.write_text(
-        f'about = "a"\nsource = "s"\n[row]\nabout = "r"\nlatency = 1\ntogether = {given}\n'
-    )
-    with pytest.raises(InputError) as raised:
-        load_catalog(path)
-    assert told in str(raised.value)
-    assert len(raised.value.problems) == 1

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from dse.fit.catalog import as_row, as_text
-from dse.fit.law import EXPONENT, crossings
+from dse.fit.command import as_row, as_text
+from dse.fit.law import EXPONENT, Shape, candidate_laws, crossings
 from dse.fit.measurement_fit import Fit, fit
 from dse.fit.page import page
-from dse.fit.selection import Shape, candidate_laws
 from dse.fit.series import Series
 from dse.model.quantity import Array
 from dse.problems import InputError

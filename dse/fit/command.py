@@ -216,7 +216,7 @@ def as_row(fit: Fit, name: str, about: str = "", source: str = "") -> str:
 
 
 def _logca_values(fit: Fit) -> Iterator[tuple[str, float, str]]:
-    """Yield quantities of LogCA with value and note; the note of a sum names the term that it is in."""
+    """Yield quantities of LogCA with value and note; the note of a sum names its term."""
     values = fit.parameters
 
     def ends(name: str) -> str:

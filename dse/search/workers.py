@@ -29,8 +29,7 @@ PIECE = 8_192
 """Rows worked on at once: their columns stay in the processor's cache."""
 NEVER = float("inf")
 """A time limit that does not come."""
-HANGS = "a model hangs, or takes that long; its process was ended"
-_HANGS_THERE = "a model hangs, or takes that long; it may still be at it on the cluster"
+HANGS = "a model hangs, or takes that long"
 _ENDED = "{} ended: a model crashed, left with os._exit, or took more memory than there is"
 _MIN_HANG = 2.0  # seconds that any task may take: the first of a process loads libraries
 _AT_ONCE = 1e-3  # seconds
@@ -98,13 +97,11 @@ class LateError(Exception):
         Seconds since the task was given; 0 if the time was over by then.
     before : float
         Seconds of the session before the task was given.
-    cause : str
-        The probable cause if that is too long.
     """
 
-    def __init__(self, task: int, waited: float, before: float = 0.0, cause: str = HANGS) -> None:
-        super().__init__(task, waited, before, cause)
-        self.task, self.waited, self._before, self._cause = task, waited, before, cause
+    def __init__(self, task: int, waited: float, before: float = 0.0) -> None:
+        super().__init__(task, waited, before)
+        self.task, self.waited, self._before = task, waited, before
 
     def find_hang(self, first: int, last: int, done: int) -> EndedError | None:
         """Return that designs `first` to `last` hang; None if they were just not done in time.
@@ -118,7 +115,7 @@ class LateError(Exception):
         if not self.waited:
             return EndedError(f"the time was over before {designs} begun: give the run more")
         return EndedError(
-            f"{designs} not done after {self.waited:.1f} s, when the time was over: {self._cause}"
+            f"{designs} not done after {self.waited:.1f} s, when the time was over: {HANGS}"
         )
 
 
@@ -194,24 +191,39 @@ class Workers:
         LateError
             If the time is over and a process still works.
         """
+        given, failing = list[float](), partial(_attempt, function)
         if self.cluster is not None and not self.cluster.lost:
-            results = self._each_in_cluster(self.cluster, function, tasks)
+            results = self.cluster.each(failing, _timed(tasks, given), self.until)
         elif self.backend == "loky":
-            results = self._each_in_processes(function, tasks)
+            results = self._each_in_processes(failing, _timed(tasks, given))
         elif self.count > 1 and self.cluster is None:
-            results = _each_in_threads(self.count, function, tasks)
+            yield from _each_in_threads(self.count, function, tasks)
+            return
         else:
-            results = (function(*task) for task in tasks)
-        yield from results
+            yield from (function(*task) for task in tasks)
+            return
+        for task in itertools.count():
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+            except (TimeoutError, multiprocessing.TimeoutError):
+                waited = time.time() - given[task] if given[task] < self.until else 0.0
+                raise LateError(task, waited, given[task] - self.since) from None
+            except WorkerEndedError:
+                raise EndedError(_ENDED.format("several workers of the cluster"), task) from None
+            except BrokenExecutor:
+                raise EndedError(_ENDED.format("a process of the workers"), task) from None
+            if isinstance(result, DesignError):
+                raise result
+            yield result
 
     def _each_in_processes(
         self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
     ) -> Iterator[T]:
-        given = list[float]()
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
-            calls = (joblib.delayed(partial(_attempt, function))(*t) for t in _timed(tasks, given))
             parallel = joblib.Parallel(return_as="generator")
-            results, task = parallel(calls), 0
+            results = parallel(joblib.delayed(function)(*task) for task in tasks)
             try:
                 while True:
                     if self.until < NEVER:
@@ -220,36 +232,11 @@ class Workers:
                         result = next(results)
                     except StopIteration:
                         return
-                    except multiprocessing.TimeoutError:
-                        raise self._late(task, given[task]) from None
-                    yield _raised(result)
-                    task += 1
-            except BrokenExecutor:
-                raise EndedError(_ENDED.format("a process of the workers"), task) from None
+                    yield result
             finally:
                 parallel.timeout = _AT_ONCE
                 with contextlib.suppress(Exception, KeyboardInterrupt):  # of the processes, too
                     deque(results, maxlen=0)
-
-    def _each_in_cluster(
-        self, cluster: Cluster, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
-    ) -> Iterator[T]:
-        given = list[float]()
-        results = cluster.each(partial(_attempt, function), _timed(tasks, given), self.until)
-        for task in itertools.count():
-            try:
-                result = next(results)
-            except StopIteration:
-                return
-            except TimeoutError:
-                raise self._late(task, given[task], _HANGS_THERE) from None
-            except WorkerEndedError:
-                raise EndedError(_ENDED.format("several workers of the cluster"), task) from None
-            yield _raised(result)
-
-    def _late(self, task: int, given: float, cause: str = HANGS) -> LateError:
-        waited = time.time() - given if given < self.until else 0.0
-        return LateError(task, waited, given - self.since, cause)
 
 
 ALONE = Workers(1)
@@ -302,12 +289,6 @@ def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | 
         return function(*task, **named)
     except DesignError as error:
         return error
-
-
-def _raised(result: T | DesignError) -> T:
-    if isinstance(result, DesignError):
-        raise result
-    return result
 
 
 class Threads:

@@ -81,8 +81,8 @@ def judging(hook: Hook = lambda: None) -> Evaluator:
 def planned(name: str) -> SearchSettings:
     """Return the plan of a method for a few designs."""
     problems: list[Problem] = []
-    count = SIZE if name == "exhaustive" else 40 if name.endswith("Sampler") else 80
-    settings = SearchSettings(name, count, generation=16, seed=3)
+    counts = {"exhaustive": SIZE, "bound": 80, "evolution": 80}
+    settings = SearchSettings(name, counts.get(name, 40), generation=16, seed=3)
     plan = method_of(name).plan(settings, judging().space, 2, problems)
     assert not problems and plan.method == name
     return plan

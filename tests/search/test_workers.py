@@ -68,7 +68,7 @@ def test_an_error_within_either_half_is_of_the_design_that_has_it() -> None:
 # ------------------------------------------------------------------------------- time limits
 
 
-@pytest.mark.parametrize("search", ["exhaustive", "bound", "evolution", "guided", "NSGAIISampler"])
+@pytest.mark.parametrize("search", ["exhaustive", "bound", "evolution", "RandomSampler"])
 def test_a_search_of_slow_models_ends_soon_after_its_limit(search: str, tmp_path: Path) -> None:
     result = run(_study(tmp_path, search, SLOW.format(0.005), timeout=0.5), None, 1)
     assert result.certificate.stopped == "timeout"
@@ -77,13 +77,10 @@ def test_a_search_of_slow_models_ends_soon_after_its_limit(search: str, tmp_path
     assert result.provenance["seconds"] < 5.0  # a whole generation, or chunk, takes a minute
 
 
-@pytest.mark.parametrize(
-    "hangs",  # each design, and the first one alone
-    ["True", "np.size(lanes) == 1 and np.all(lanes * clock * size == 1024e8)"],
-)
-def test_a_model_that_hangs_in_a_process_is_ended_and_named(hangs: str, tmp_path: Path) -> None:
+def test_a_model_that_hangs_in_a_process_is_ended_and_named(tmp_path: Path) -> None:
+    hangs = "np.size(lanes) == 1 and np.all(lanes * clock * size == 1024e8)"  # the first design
     body = f"    if {hangs}:\n        __import__('time').sleep(1e6)\n"
-    study = _study(tmp_path, "exhaustive", body, PROCESSES, 8.0)
+    study = _study(tmp_path, "exhaustive", body, PROCESSES, 3.0)
     words = r"toy: designs? 0.* not done .*: a model hangs, or takes that long"
     with pytest.raises(StoppedError, match=words):
         run(study, tmp_path / "out")

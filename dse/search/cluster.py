@@ -104,21 +104,9 @@ class _Task(NamedTuple):
 
 
 class Cluster:
-    """The workers of a Dask scheduler.
+    """The workers of a Dask scheduler, to which a `distributed.Client` is connected.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Connected to the scheduler.
-    address : str
-        The name of the scheduler in messages.
-
-    Attributes
-    ----------
-    tasks : int
-        How many were done there.
-    lost : bool
-        Whether the connection is lost.
+    Messages name its `address`. So many `tasks` were done there; the connection may be `lost`.
     """
 
     def __init__(self, client: Any, address: str) -> None:
@@ -179,19 +167,14 @@ class Cluster:
     ) -> Iterator[T]:
         """Yield what a function returns for each task, in order; leaving early drops the rest.
 
-        Parameters
-        ----------
-        function : callable
-            With what tasks share bound to it; it travels once.
-        until : float
-            The `time.time` after which nothing is waited for.
+        What tasks share is bound to the function, which travels once.
 
         Raises
         ------
         ClusterError
             If the scheduler does not answer, or no worker is left.
         TimeoutError
-            If the time is over.
+            If the time is over: `time.time` is beyond `until`.
         WorkerEndedError
             If a task ends its workers.
         """

@@ -271,17 +271,7 @@ def evaluate_chunk(
     """Evaluate consecutive designs, or as many of them as are begun in time.
 
     Beyond the `EARLY` ones, objectives are computed only for designs that no constraint excludes.
-
-    Parameters
-    ----------
-    tables : mapping
-        The tables of `make_tables`.
-    low, high : int
-        The first design, and the one after the last.
-    rows : int
-        Designs evaluated at once.
-    until : float
-        A `time.time`.
+    So many `rows` are evaluated at once, with the tables of `make_tables`.
     """
     constraints = len(evaluator.constraints)
     front = FrontBuilder.empty(len(evaluator.objectives), constraints)

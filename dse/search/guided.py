@@ -112,15 +112,21 @@ class _Guided:
     def __init__(self, begun: Start) -> None:
         self._evaluator, self._plan = begun.evaluator, begun.plan
         self._batches = begun.batch_evaluator()
-        self._state = State.from_arrays(begun.evaluator, begun.state)
+        self._state = state = State.from_arrays(begun.evaluator, begun.state)
+        self._axes = Axes(begun.evaluator.space)
+        self._surrogate = Surrogate(begun.evaluator, self._axes, state.lengths, state.learned_from)
+        self._visited = VisitedDesigns(begun.evaluator, state.unit)
+        # its matrices are too small to share: on a busy machine its threads would wait for each
+        # other busily, and their number would change the last bits of the expected values
+        self._linear_algebra = ThreadpoolController().select(user_api="blas")
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
-        selection = _Selection(self._evaluator, self._plan, self._state)
         state, space = self._state, self._evaluator.space
         while len(state.unit) < self._plan.evaluations and not state.ended:
             if len(state.unit) and is_late(until):
                 return
-            unit, waiting = selection.select_next(state)
+            with self._linear_algebra.limit(limits=1):
+                unit, waiting = self._select_next(state)
             if len(unit) == 0:
                 self._state = replace(state, ended=ENDED)
                 return
@@ -129,8 +135,8 @@ class _Guided:
                 np.concatenate([state.unit, unit[: len(new)]]),
                 waiting,
                 concatenate([state.evaluated, new]),
-                selection.surrogate.lengths.copy(),
-                selection.surrogate.learned_from,
+                self._surrogate.lengths.copy(),
+                self._surrogate.learned_from,
             )
             yield
 
@@ -158,30 +164,16 @@ class _Guided:
             "learned": np.array([state.learned_from]),
         }
 
-
-class _Selection:
-    """Select the next designs of a search; keeps only what follows from its state."""
-
-    def __init__(self, evaluator: Evaluator, plan: SearchSettings, state: State) -> None:
-        self._space, self._plan, self._axes = evaluator.space, plan, Axes(evaluator.space)
-        self.surrogate = Surrogate(evaluator, self._axes, state.lengths, state.learned_from)
-        self._visited = VisitedDesigns(evaluator, state.unit)
-        # its matrices are too small to share: on a busy machine its threads would wait for each
-        # other busily, and their number would change the last bits of the expected values
-        self._linear_algebra = ThreadpoolController().select(user_api="blas")
-
-    def select_next(self, state: State) -> tuple[Array, Array]:
-        """Return new designs, as points of the unit cube, and the pool for later generations."""
-        with self._linear_algebra.limit(limits=1):
-            return self._select_next(state)
+    # ---------------------------------------------------------------- the next generation
 
     def _select_next(self, state: State) -> tuple[Array, Array]:
-        done, axes, visited, surrogate = len(state.unit), self._axes, self._visited, self.surrogate
+        """Return new designs, as points of the unit cube, and the pool for later generations."""
+        done, axes, visited, surrogate = len(state.unit), self._axes, self._visited, self._surrogate
         rng = np.random.default_rng([self._plan.seed, done])
         left = self._plan.evaluations - done
         if done == 0:
             count = min(left, max(_FIRST, 4 * len(axes.all)))
-            points = sobol_points(len(self._space.variables), count, rng)
+            points = sobol_points(state.unit.shape[1], count, rng)
             spread = axes.unit(axes.places(points))
             return visited.visit(spread, count, rng), state.waiting
         count = min(left, self._plan.generation)
@@ -217,11 +209,11 @@ class _Selection:
 
     def _drop_dominated(self, unit: Array) -> Array:
         """Return the designs that are not dominated by declarations of models."""
-        return unit[~self.surrogate.are_dominated(self._axes.places(unit))]
+        return unit[~self._surrogate.are_dominated(self._axes.places(unit))]
 
     def _select(self, pool: Array, count: int) -> tuple[NDArray[np.int64], Array]:
         """Return the best of a pool, and how probable it is that each is on the front."""
-        surrogate = self.surrogate
+        surrogate = self._surrogate
         mean, error, feasible = surrogate.predict(self._axes.places(pool))
         if len(surrogate.front) == 0:
             return np.argsort(-feasible, kind="stable")[:count], feasible

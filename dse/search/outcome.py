@@ -164,16 +164,9 @@ def count_distinct(points: Array) -> int:
 def outcome_of_sample(
     evaluator: Evaluator, points: Points, evaluated: Evaluated, method: str
 ) -> Outcome:
-    """Return the outcome of a search that evaluated designs one after the other.
+    """Return the outcome of a search method that evaluated designs one after the other.
 
     All designs are kept, each once: of repeated samples, the first.
-
-    Parameters
-    ----------
-    points, evaluated : dict, Evaluated
-        The samples and their values.
-    method : str
-        The search method.
     """
     numbers = np.flatnonzero(~pd.DataFrame(points).duplicated().to_numpy())
     repeats = len(evaluated) - len(numbers)
@@ -226,20 +219,8 @@ def statement(
 ) -> str:
     """Return the statement of a certificate.
 
-    Parameters
-    ----------
-    method : str
-        The search method.
-    size : int or None
-        Designs of the space.
-    evaluated, repeats : int
-        Designs that were evaluated, each once; further samples, which repeated one.
-    front : ndarray, shape (designs, objectives)
-        The non-dominated points.
-    complete : bool
-        Whether every design of the space was evaluated.
-    is_table : bool
-        Whether the designs are the rows of a table.
+    Of a space of `size` designs, None for a continuum, `evaluated` were evaluated, each once.
+    `repeats` further samples repeated one. The front has the shape (designs, objectives).
     """
     are = "is" if len(front) == 1 else "are"
     were = "was" if evaluated == 1 else "were"

@@ -84,12 +84,8 @@ class Tally:
     ) -> Tally:
         """Return the tally of evaluated designs with these numbers, under these constraints.
 
-        Parameters
-        ----------
-        domains : tuple of Quantity or None
-            See `Evaluator.domains`.
-        screened : bool
-            Whether objectives were computed only of designs that no constraint excludes.
+        The domains are `Evaluator.domains`. If `screened`, objectives were computed only of designs
+        that no constraint excludes.
         """
         defined = ~np.isnan(evaluated.objectives).any(axis=1)
         count = len(constraints)
@@ -157,20 +153,14 @@ class Tally:
         )
         closer = (other.distance, other.nearest) < (self.distance, self.nearest)
         near = other if other.nearest >= 0 and (closer or self.nearest < 0) else self
+        sums = ("evaluated", "feasible", "undefined", "violated", "alone", "raised")
         return Tally(
-            self.evaluated + other.evaluated,
-            self.feasible + other.feasible,
-            self.undefined + other.undefined,
-            self.violated + other.violated,
-            np.where(nearer, other.least, self.least),
-            np.where(nearer, other.admitted, self.admitted),
-            near.distance,
-            near.nearest,
-            near.missed,
-            _added(self.odd, other.odd),
-            self.alone + other.alone,
-            self.raised + other.raised,
-            _first({**self.errors, **other.errors}) if other.errors else self.errors,
+            **{name: getattr(self, name) + getattr(other, name) for name in sums},
+            **{name: getattr(near, name) for name in ("distance", "nearest", "missed")},
+            least=np.where(nearer, other.least, self.least),
+            admitted=np.where(nearer, other.admitted, self.admitted),
+            odd=_add_odd(self.odd, other.odd),
+            errors=_first({**self.errors, **other.errors}) if other.errors else self.errors,
         )
 
 
@@ -201,15 +191,9 @@ def _odd(
     return odd
 
 
-def _added(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+def _add_odd(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
     if len(one) == 0 or len(other) == 0:  # of no designs
         return other if len(one) == 0 else one
-    return np.stack(
-        [
-            one[:, 0] + other[:, 0],
-            np.minimum(one[:, 1], other[:, 1]),
-            one[:, 2] + other[:, 2],
-            np.minimum(one[:, 3], other[:, 3]),
-        ],
-        axis=1,
-    )
+    total = np.minimum(one, other)  # the first designs
+    total[:, ::2] = one[:, ::2] + other[:, ::2]  # the counts
+    return total

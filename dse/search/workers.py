@@ -63,15 +63,7 @@ def is_late(until: float) -> bool:
 
 
 class EndedError(DesignError):
-    """A process that worked has ended.
-
-    Parameters
-    ----------
-    message : str
-        The whole message.
-    task : int
-        The first task that was not done, from 0.
-    """
+    """A process that worked has ended; `task`, from 0, is the first task that was not done."""
 
     def __init__(self, message: str, task: int = 0) -> None:
         super().__init__(message, task)
@@ -89,14 +81,8 @@ class EndedError(DesignError):
 class LateError(Exception):
     """The time was over while a process worked, which was ended.
 
-    Parameters
-    ----------
-    task : int
-        The first task that was not done, from 0.
-    waited : float
-        Seconds since the task was given; 0 if the time was over by then.
-    before : float
-        Seconds of the session before the task was given.
+    The first task that was not done is `task`, from 0. It had been given `before` seconds after the
+    session began, and the run `waited` for it; 0 if the time was over when it was given.
     """
 
     def __init__(self, task: int, waited: float, before: float = 0.0) -> None:
@@ -176,10 +162,7 @@ class Workers:
     def each(self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> Iterator[T]:
         """Yield what a function returns for each task, in order; leaving early drops the rest.
 
-        Parameters
-        ----------
-        function : callable
-            What tasks share is bound to it: it travels to a cluster once.
+        What tasks share is bound to the function: it travels to a cluster once.
 
         Raises
         ------
@@ -294,12 +277,8 @@ def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | 
 class Threads:
     """Threads that wait for pieces of milliseconds, kept for a search; numpy lets them run at once.
 
-    The chunks do not depend on the number of threads, and neither do the last bits of a result.
-
-    Parameters
-    ----------
-    count : int
-        How many; one is this one.
+    The chunks do not depend on the number of threads, and neither do the last bits of a result. One
+    thread is this one.
     """
 
     def __init__(self, count: int = 1) -> None:
@@ -321,16 +300,9 @@ class Threads:
 
 
 class BatchEvaluator:
-    """Evaluate batches of designs, in pieces that are spread over workers.
+    """Evaluate batches of designs, in pieces of at most `chunk`, spread over workers.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        The models.
-    workers : Workers
-        Who runs them.
-    chunk : int
-        Designs evaluated at once, at most; a matter of speed only.
+    The chunk is a matter of speed only.
     """
 
     def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
@@ -339,26 +311,19 @@ class BatchEvaluator:
         self._done = 0
 
     def evaluate(
-        self, points: Points, first: int, until: float = NEVER, screens: bool | None = None
+        self, points: Points, first: int, until: float = NEVER, screens: bool = False
     ) -> Evaluated:
         """Evaluate designs numbered from `first`: all, or the first of them if the time is over.
 
-        Some are evaluated in any case, unless the workers are processes, which are ended.
-
-        Parameters
-        ----------
-        screens : bool, optional
-            Whether objectives are computed only of designs that no constraint excludes; by default
-            as the evaluator has it.
+        Some are evaluated in any case, unless the workers are processes, which are ended. With
+        `screens`, objectives are computed only of designs that no constraint excludes.
 
         Raises
         ------
         DesignError
             If a model raises.
         """
-        evaluator = self._evaluator
-        if screens is not None:
-            evaluator = replace(evaluator, screens=screens)
+        evaluator = replace(self._evaluator, screens=screens) if screens else self._evaluator
         cuts = list(self._cut(len(next(iter(points.values()))), until))
         tasks = (
             (

@@ -21,8 +21,8 @@ def _block(language: str, holding: str) -> str:
 
 
 def test_the_study_runs(tmp_path: Path) -> None:
-    (tmp_path / "aes.toml").write_text(_block("toml", 'name = "aes"'))
-    result = dse.load(tmp_path / "aes.toml").run()
+    (tmp_path / "first.toml").write_text(_block("toml", 'name = "first"'))
+    result = dse.load(tmp_path / "first.toml").run()
     assert result.certificate.complete
     assert f"Of its 7,164 designs, only {len(result.front.designs)} are on the front." in README
     front = result.front.designs

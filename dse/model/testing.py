@@ -26,7 +26,7 @@ def check_model(
     pairs: int = 100_000,
     seed: int = 0,
 ) -> None:
-    """Check a model against the contract (ARCHITECTURE.md, "The contract of a model").
+    """Check a model against the contract (ARCHITECTURE.md, "Models").
 
     `check_model` samples inputs from the declared domains and checks:
 

@@ -9,7 +9,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from tests.crashing import SEARCHES, crashed, written
+from tests.crashing import crashed
+from tests.toy import SEARCHES, small
 
 
 def main() -> None:
@@ -21,7 +22,7 @@ def main() -> None:
     tried = wrong = 0
     for search in given.searches:
         with tempfile.TemporaryDirectory() as folder:
-            study = written(Path(folder), search)
+            study = small(Path(folder), search)
             for row in crashed([study], Path(folder), given.stride, whole=True):
                 print(f"{search}, {row['state']} run, {row['mode']}: {row['tried']} cuts")
                 print(*row["wrong"], sep="\n", end="")

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.clusters import Processes, killed, processes, until
-from tests.crashing import SEARCHES
-from tests.toy import MODEL, STUDY
+from tests.toy import MODEL, SEARCHES, STUDY
 
 _CALLS = "DSE_CALLS"
 """The environment variable that names the file to which each call of the model adds a byte."""

@@ -26,7 +26,7 @@ from typing import Any
 
 from tests.clusters import Processes, processes, until
 from tests.crashing import CRASHED, DONE, TOLD, child
-from tests.toy import MODEL, STUDY
+from tests.toy import DECLARED, SMALL, written
 
 ACTIONS = ("error", "SIGINT", "SIGTERM")
 PLACES = ("call", "line")
@@ -82,19 +82,15 @@ class Case:
 
     def write(self, folder: Path) -> Path:
         """Write the study, and return its path."""
-        declared = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
-        model = MODEL.replace("def toy(", declared)
-        model = model.replace("from dse import", "from dse import monotonic,")
-        (folder / "toy_model.py").write_text(model.replace("\n    return Toy(l", _COUNTED, 1))
-        text = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
+        text = SMALL
         if self.variant == "uncertain":
             text = text.replace(_SIZES, "") + _UNCERTAIN
         text += f'[search]\nmethod = "{self.search}"\n{_SEARCH[self.search]}'
         text += "tolerance = 0.05\n" if self.variant == "tolerance" else ""
         text += "[run]\nchunk = 40\n"
         text += "processes = true\n" if self.variant == "processes" else ""
-        (folder / "study.toml").write_text(text)
-        return folder / "study.toml"
+        model = DECLARED.replace("\n    return Toy(l", _COUNTED, 1)
+        return written(folder, "", text, model)
 
     @property
     def workers(self) -> int:
@@ -261,6 +257,7 @@ class Interruptions:
 
     def _forked(self, out: Path, cut: Cut | None) -> int:
         def work() -> None:
+            quicken()
             self._plan(cut, os.getpid())
             lines = _Lines(cut if cut is not None and cut.place == "line" else None)
             first = not (self.folder / "seen").is_file()
@@ -324,16 +321,17 @@ def _impossible(out: Path) -> str:
 
 def quicken() -> None:
     """Leave out of each run what is not cut: the page, and Optuna's look at its migrations."""
-    from optuna.storages._rdb.storage import _VersionManager
-
     import dse.run as runs
     from dse.result.files import write_text
 
-    create = _VersionManager._create_alembic_script
-    manager = object.__new__(_VersionManager)
-    manager.url = "sqlite://"
-    script = functools.cache(lambda: create(manager))
-    _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
+    if "optuna" in sys.modules:
+        from optuna.storages._rdb.storage import _VersionManager
+
+        create = _VersionManager._create_alembic_script
+        manager = object.__new__(_VersionManager)
+        manager.url = "sqlite://"
+        script = functools.cache(lambda: create(manager))
+        _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
 
     def report(study: Any, result: Any, path: Path, explains: bool = True) -> dict[str, Any]:
         write_text(path, "page")
@@ -350,7 +348,6 @@ def main() -> None:
     parser.add_argument("--variant", action="append", help="only this one; may be given again")
     parser.add_argument("--turn", type=int, default=0, help="1 and 2 make other cuts than 0")
     given = parser.parse_args()
-    quicken()
     cases = [c for c in CASES if not given.search or c.search in given.search]
     cases = [c for c in cases if not given.variant or c.variant in given.variant]
     weights = sum(case.weight for case in cases)

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.crashing import DONE, SEARCHES, child, written
+from tests.crashing import DONE, child
+from tests.toy import SEARCHES, small
 
 _IN_A_ROW = 3
 
@@ -30,7 +31,7 @@ class _Kills:
 
         runs.is_checkpoint_due = lambda *_: True
         self.search, self._folder, self._told = search, folder, folder / "told"
-        self._run, self._study = runs.run, read_study(written(folder, search))
+        self._run, self._study = runs.run, read_study(small(folder, search))
         self._run(self._study, folder / "first", 1)  # loads what forks are to have
         began = time.monotonic()
         self._finished(folder / "whole")

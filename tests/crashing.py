@@ -20,8 +20,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.toy import MODEL, STUDY
-
 MODES = ("once", "full", "kill")
 """One operation has no space; it and all that follow; the process ends at it."""
 STATES = ("new", "resumed", "finished")
@@ -35,28 +33,6 @@ def library(folder: Path) -> Path:
     command = ["cc", "-O1", "-shared", "-fPIC", "-D_LARGEFILE64_SOURCE", "-o", str(built)]
     subprocess.run([*command, str(source), "-ldl"], check=True)
     return built
-
-
-SEARCHES = {
-    "exhaustive": "",
-    "bound": "",
-    "evolution": "evaluations = 200\ngeneration = 50\nseed = 3\n",
-    "guided": "evaluations = 60\ngeneration = 20\n",
-    "NSGAIISampler": "evaluations = 60\nseed = 3\noptions = { population_size = 20 }\n",
-}
-
-
-def written(folder: Path, search: str) -> Path:
-    """Write a small study, and return its path."""
-    declared = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
-    model = MODEL.replace("def toy(", declared).replace(
-        "from dse import", "from dse import monotonic,"
-    )
-    (folder / "toy_model.py").write_text(model)
-    small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
-    added = f'[search]\nmethod = "{search}"\n{SEARCHES[search]}[run]\nchunk = 100\n'
-    (folder / "study.toml").write_text(small + added)
-    return folder / "study.toml"
 
 
 def crashed(

@@ -1,8 +1,9 @@
-"""Every command ends with an exit code and a short text, whatever it is given."""
+"""Whatever a command or a script is given: an exit code and a short text, never a traceback."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,21 +11,52 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import dse
 from dse.boundary import UnforeseenError, end_with, reader
-from dse.problems import LONGEST_MESSAGE, InputError, Problem
+from dse.problems import LONGEST_MESSAGE, InputError, Problem, check_regular, printable
+from dse.result.files import read_state, write_state
+from dse.result.folder import read_json
+from dse.search.bound.monotonicity import find_missing_declarations
+from dse.search.bound.ranges import Ranges
+from dse.study.catalog import load_catalog
+from dse.terminal.layout import escape
+from objectives.communication import load_dataflow
 from tests.commands import called
-from tests.toy import MODEL, STUDY
+from tests.toy import STUDY, acting, written
 
 ROOT = Path(__file__).parents[1]
 MOST = 3 * LONGEST_MESSAGE  # a usage line and an indented list of problems are added to it
 OF_TABLE = '[study]\nname = "t"\ntable = {}\n[[objective]]\nmaximize = "a"\n'
+PROGRAM = """
+[study]
+name = "p"
+models = ["objectives.partition:optimal"]
+[inputs]
+profiles = "FILE"
+[space]
+accelerator_area = { values = [64, 128] }
+[[objective]]
+maximize = "speedup"
+"""
 
 
-def _study(folder: Path, text: str, model: str = MODEL) -> None:
-    (folder / "toy_model.py").write_text(model)
-    (folder / "study.toml").write_text(text)
+# Commands
+
+
+def _replaced(old: str, new: str) -> Callable[[Path], None]:
+    assert old in STUDY
+    return lambda folder: void(written(folder, text=STUDY.replace(old, new, 1)))
+
+
+def void(_: object) -> None:
+    """Take a value and return none."""
+
+
+def _objectives(folder: Path) -> None:
+    written(folder, '[[objective]]\nminimize = "nothing"\n' * 50)
 
 
 def _table(folder: Path) -> None:
@@ -32,29 +64,14 @@ def _table(folder: Path) -> None:
     (folder / "study.toml").write_text(OF_TABLE.format('["t.csv"]'))
 
 
-def _objectives(folder: Path) -> None:
-    objective = '[[objective]]\nminimize = "nothing"\n'
-    _study(folder, STUDY + objective * 50)
-
-
-def _countless(folder: Path) -> None:
-    head = STUDY[: STUDY.index("[[objective]]")]
-    _study(folder, f"objective = [{', '.join(['1'] * 50_000)}]\n{head}")
-
-
-def _long_value(folder: Path) -> None:
-    _study(folder, STUDY.replace("20 kLUT", "x" * 100_000))
-
-
-def _long_name(folder: Path) -> None:
-    _study(folder, STUDY.replace('maximize = "speed"', f'maximize = "{"x" * 100_000}"'))
-
-
 def _long_column(folder: Path) -> None:
     (folder / "t.csv").write_text(f"a,b,{'x' * 70_000}\n1,2,3\n2,1,4\n")
-    (folder / "study.toml").write_text(
-        OF_TABLE.format('"t.csv"') + '[[objective]]\nminimize = "bb"'
-    )
+    (folder / "study.toml").write_text(OF_TABLE.format('"t.csv"'))
+
+
+def _quotation(folder: Path) -> None:
+    (folder / "t.csv").write_text('a,b\n1,2\n3,"4\n')
+    (folder / "study.toml").write_text(OF_TABLE.format('"t.csv"'))
 
 
 def _profile(folder: Path) -> None:
@@ -77,27 +94,34 @@ def _garbage(folder: Path) -> None:
     (folder / "p.ll").write_text("define void @f() {\n garbage\n}\n")
 
 
-def _nothing(folder: Path) -> None:
-    pass
-
-
+CHECK = ["check", "study.toml"]
 NOT_UTF_8 = "bad\udcff"
+OVER = '[[objective]]\nminimize = "cost"\nover = { clock = ["1 GHz", "2 sheep"] }\n'
 ROWS: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
-    "a table in a list": (_table, ["check", "study.toml"], "study.table"),
-    "more objectives than allowed": (_objectives, ["check", "study.toml"], "objective"),
-    "objectives that are no tables": (_countless, ["check", "study.toml"], "objective"),
-    "a long value": (_long_value, ["check", "study.toml"], "at_most"),
-    "a long name": (_long_name, ["check", "study.toml"], "objective[1].maximize"),
-    "a long column": (_long_column, ["check", "study.toml"], "70,000 characters"),
+    "a table in a list": (_table, CHECK, "study.table"),
+    "more objectives than allowed": (_objectives, CHECK, "objective"),
+    "a long value": (_replaced("20 kLUT", "x" * 100_000), CHECK, "at_most"),
+    "a long name": (_replaced('"speed"', f'"{"x" * 100_000}"'), CHECK, "objective[1].maximize"),
+    "a long key": (_replaced("[study]", f"{'a' * 70_000} = 1\n[study]"), CHECK, "70,000 char"),
+    "a long number": (_replaced("[study]", f"x = {'9' * 400}\n[study]"), CHECK, "too large"),
+    "control characters": (_replaced('"toy"', '"to\\u001b[31my"'), CHECK, "U+001B"),
+    "a path with a zero": (_replaced(".py:toy", "\\u0000.py:toy"), CHECK, "models[1]: holds"),
+    "a function of Python": (_replaced("toy_model.py:toy", "builtins:eval"), CHECK, "no function"),
+    "a weight without a value": (
+        lambda folder: void(written(folder, f'{OVER}reduce = "mean"\nweights = [1, 2]\n')),
+        CHECK,
+        "over.clock: unknown unit",
+    ),
+    "a long column": (_long_column, CHECK, "70,000 characters"),
+    "an open quotation mark": (_quotation, CHECK, "close each quotation mark"),
     "a line beyond 64 bits": (_profile, ["profile", "p.json"], "functions.0.line"),
     "the same, for a study": (_profile, ["new", "s.toml", "--from", "p.json"], "functions.0.line"),
     "a unit that is a table": (_summary, ["explain", "run"], "a unit is not a text"),
     "IR that is none": (_garbage, ["profile", "p.ll"], "LLVM cannot process the IR"),
-    "a study's name in bytes": (_nothing, ["check", f"{NOT_UTF_8}.toml"], "not UTF-8"),
-    "a folder's name in bytes": (_nothing, ["report", NOT_UTF_8], "not UTF-8"),
-    "a table's name in bytes": (_nothing, ["fit", f"{NOT_UTF_8}.csv"], "not UTF-8"),
-    "a long file name": (_nothing, ["check", "x" * 5000], "File name too long"),
-    "a long option": (_nothing, ["run", "--" + "x" * 90_000], "No such option"),
+    "a study's name in bytes": (void, ["check", f"{NOT_UTF_8}.toml"], "not UTF-8"),
+    "a folder's name in bytes": (void, ["report", NOT_UTF_8], "not UTF-8"),
+    "a long file name": (void, ["check", "x" * 5000], "File name too long"),
+    "a long option": (void, ["run", "--" + "x" * 90_000], "No such option"),
 }
 
 
@@ -112,23 +136,8 @@ def test_an_odd_input_is_bad_input_in_a_short_message(row: str, tmp_path: Path) 
     assert "Traceback" not in done.stderr
 
 
-def test_ir_of_a_newer_compiler_is_read(tmp_path: Path) -> None:
-    """The IR of rustc has groups of the one attribute that is taken away."""
-    binding = pytest.importorskip("llvmlite.binding")
-    body = "define i32 @main() #0 {\nstart:\n  ret i32 0\n}\nattributes #0 = { noinline }\n"
-    triple = f'target triple = "{binding.get_default_triple()}"\n'
-    (tmp_path / "p.ll").write_text(triple + body)
-    done = called("profile", "p.ll", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-
-
-CLOSES = "    import os\n    os.closerange(3, 100)\n"
-
-
-@pytest.mark.parametrize("low", [0, 3])
-def test_a_model_that_closes_files_leaves_an_exit_code(low: int, tmp_path: Path) -> None:
-    head, separator, tail = MODEL.partition("    return Toy(lanes * clock")
-    _study(tmp_path, STUDY, f"{head}{CLOSES.replace('3', str(low), 1)}{separator}{tail}")
+def test_a_model_that_closes_files_leaves_an_exit_code(tmp_path: Path) -> None:
+    written(tmp_path, model=acting("__import__('os').closerange(0, 100)"))
     command = [sys.executable, "-m", "dse", "run", "study.toml", "--quiet"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode in (1, 2, 70)
@@ -140,10 +149,8 @@ def test_a_model_that_closes_files_leaves_an_exit_code(low: int, tmp_path: Path)
 def test_a_model_that_raises_no_exception_class_leaves_one_line(
     processes: str, tmp_path: Path
 ) -> None:
-    head, separator, tail = MODEL.partition("    return Toy(lanes * clock")
-    raises = "    class Odd(BaseException): pass\n    raise Odd('odd')\n"
-    study = f"{STUDY}\n[run]\nprocesses = {processes}\n"
-    _study(tmp_path, study, f"{head}{raises}{separator}{tail}")
+    raises = "raise type('Odd', (BaseException,), {})('odd')"
+    written(tmp_path, f"[run]\nprocesses = {processes}\n", model=acting(raises))
     done = called("run", "study.toml", "--quiet", cwd=tmp_path)
     assert done.returncode == 70, done.stderr[:MOST]
     assert "Traceback" not in done.stderr
@@ -152,13 +159,16 @@ def test_a_model_that_raises_no_exception_class_leaves_one_line(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_an_output_without_space_is_no_unforeseen_error(tmp_path: Path) -> None:
-    _study(tmp_path, STUDY)
+    written(tmp_path)
     command = [sys.executable, "-m", "dse", "check", "study.toml"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert "No space left" in done.stderr
     assert "unforeseen" not in done.stderr
+
+
+# Errors and their texts
 
 
 class _Own(Exception):
@@ -180,16 +190,16 @@ def test_an_unforeseen_error_is_one_line_and_a_saved_traceback(
         raise error
     except Exception as raised:
         assert end_with(raised) == 70
-    told = capsys.readouterr().err
-    assert words in told
-    assert told.count("\n") == 1
-    assert len(told) <= LONGEST_MESSAGE
-    found = re.search(r"traceback is in (\S+)", told)
-    assert found
-    saved = Path(found[1])
+    printed = capsys.readouterr().err
+    assert words in printed
+    assert printed.count("\n") == 1
+    assert len(printed) <= LONGEST_MESSAGE
+    named = re.search(r"traceback is in (\S+)", printed)
+    assert named
+    saved = Path(named[1])
     text = saved.read_text()
     assert "Traceback" in text
-    assert "secret" not in text + told
+    assert "secret" not in text + printed
     assert saved.stat().st_mode & 0o077 == 0
     saved.unlink()
 
@@ -210,3 +220,105 @@ def test_many_long_problems_are_shortened_and_one_is_not() -> None:
     assert len(str(InputError("s", [short]))) < LONGEST_MESSAGE
     many = [Problem(f"a{i}", "m" * 5_000, "r" * 5_000) for i in range(100)]
     assert len(str(InputError("s", many))) < 15_000
+
+
+def test_a_terminal_obeys_no_text() -> None:
+    assert escape("a\x1b[2J\x9b1m[b]") == "a\\x1b[2J\\x9b1m\\[b]"
+    assert printable("two\nlines\tβ") == "two\nlines\tβ"
+
+
+# Files
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "pipe", "in"])
+def test_an_input_that_never_ends_is_not_read(file: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "in").mkdir()
+    os.mkfifo(tmp_path / "in" / "a.csv")
+    (tmp_path / "study.toml").write_text(PROGRAM.replace("FILE", file))
+    words = r"inputs\.profiles: .*is not a regular file\n +give a file or a folder"
+    with pytest.raises(InputError, match=words):
+        dse.load(tmp_path / "study.toml")
+    if file != "in":
+        with pytest.raises(InputError, match="is not a regular file"):
+            dse.load(tmp_path / file)
+    check_regular(tmp_path / "nothing", 1)  # the reader reports it
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(1 << 40)  # a hole: it takes no space
+    (tmp_path / "study.toml").write_text(PROGRAM.replace("FILE", "large"))
+    with pytest.raises(InputError, match="is 1,099,511,627,776 bytes long, more than"):
+        dse.load(tmp_path / "study.toml")
+    for read in (dse.load, read_json):
+        with pytest.raises(InputError, match="more than"):
+            read(tmp_path / "large")
+
+
+def test_a_catalog_is_a_regular_file_of_the_folder(tmp_path: Path) -> None:
+    text = STUDY.replace("size = {", 'kind = { catalog = "kinds.toml" }\nsize = {')
+    path = written(tmp_path, text=text)
+    os.symlink("/dev/zero", tmp_path / "kinds.toml")
+    with pytest.raises(InputError, match="is outside the study"):
+        dse.load(path)
+    (tmp_path / "kinds.toml").unlink()
+    os.mkfifo(tmp_path / "kinds.toml")
+    with pytest.raises(InputError, match="is not a regular file"):
+        dse.load(path)
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 3_000])
+def test_a_catalog_with_a_number_without_end_is_told(value: str, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(f'about = "a"\nn = {value}\n')
+    with pytest.raises(InputError, match=r"is not TOML|is nested too deeply"):
+        load_catalog(tmp_path / "c.toml")
+
+
+def test_a_summary_nested_without_end_is_told(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text("[" * 200_000)
+    with pytest.raises(InputError, match="is not JSON"):
+        read_json(tmp_path / "summary.json")
+
+
+def test_a_broken_checkpoint_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    state = {"done": np.array(7), "points": np.eye(3)}
+    write_state(path, state, "digest")
+    assert read_state(path, "digest").keys() == state.keys()
+    with pytest.raises(InputError, match="is of another study"):
+        read_state(path, "other")
+    whole = path.read_bytes()
+    for damaged in (b"", b"PK", whole[:-30], whole.replace(b"(3, 3)", b"(9**9)")):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="cannot be read"):
+            read_state(path, "digest")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["cfn=(2) f", "calls=1 1", "fn=(1)", "1 5"], "line 7: '1 5' .*\n +costs of calls must"),
+        ([f"1 {'9' * 400}"], "line 4: '1 9+' is not callgrind output"),
+    ],
+)
+def test_a_broken_line_of_callgrind_is_told(lines: list[str], words: str, tmp_path: Path) -> None:
+    text = "\n".join(["# callgrind format", "events: Ir", "fn=(1) main", *lines, ""])
+    (tmp_path / "callgrind.out.1").write_text(text)
+    with pytest.raises(InputError, match=words):
+        load_dataflow(tmp_path / "callgrind.out.1")
+
+
+@pytest.mark.parametrize(
+    ("values", "changes"),
+    [
+        ("integer = [1, 9007199254740991]", True),
+        ("integer = [4, 9007199254740991], step = 9007199254740990", False),  # one value
+    ],
+)
+def test_the_values_of_a_large_variable_are_not_written_out(
+    values: str, changes: bool, tmp_path: Path
+) -> None:
+    study = dse.load(written(tmp_path, text=STUDY.replace("integer = [1, 64]", values)))
+    missing = find_missing_declarations(Ranges(study.evaluator))
+    assert any(text.endswith("'speed' changes with 'lanes'") for text in missing) == changes

@@ -1,4 +1,8 @@
-"""A model of a few lines, beside the studies that the tests write."""
+"""A model of a few lines and its study, which tests write into folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 MODEL = """
 from typing import Annotated, NamedTuple
@@ -48,4 +52,69 @@ quantity = "cost"
 at_most = "20 kLUT"
 [[constraint]]
 relation = "lanes * clock <= 40e9"
+"""
+
+DECLARED = MODEL.replace(
+    "def toy(", "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+).replace("from dse import", "from dse import monotonic,")
+"""The model with declarations, which a search by bounds needs."""
+SMALL = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
+"""The study with 360 designs."""
+SEARCHES = {
+    "exhaustive": "",
+    "bound": "",
+    "evolution": "evaluations = 200\ngeneration = 50\nseed = 3\n",
+    "guided": "evaluations = 60\ngeneration = 20\n",
+    "NSGAIISampler": "evaluations = 60\nseed = 3\noptions = { population_size = 20 }\n",
+}
+"""The options of a few searches of the small study."""
+
+
+def search(method: str) -> str:
+    """Return the table of a search."""
+    return f'[search]\nmethod = "{method}"\n{SEARCHES[method]}'
+
+
+def written(folder: Path, added: str = "", text: str = STUDY, model: str = MODEL) -> Path:
+    """Write the model and a study into a folder; return the path of the study."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "toy_model.py").write_text(model)
+    (folder / "study.toml").write_text(text + added)
+    return folder / "study.toml"
+
+
+def acting(body: str, model: str = DECLARED) -> str:
+    """Return the model with a statement before the end of its function."""
+    return model.replace("    return Toy(l", f"    {body}\n    return Toy(l", 1)
+
+
+def small(folder: Path, method: str) -> Path:
+    """Write the small study with a search; return its path."""
+    return written(folder, f"{search(method)}[run]\nchunk = 100\n", SMALL, DECLARED)
+
+
+# The beginning of a model of one variable, and its study
+
+HEAD = """
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from dse import Array, Floats, Quantity
+
+
+class Out(NamedTuple):
+    y: Annotated[Array, Quantity("1", "y")]
+
+
+def f(x: Annotated[Floats, Quantity("1", "x", low=0, better="higher")]) -> Out:
+"""
+ONE = """
+[study]
+name = "one"
+models = ["m.py:f"]
+[space]
+x = { integer = [1, 50] }
+[[objective]]
+maximize = "y"
 """

@@ -13,7 +13,7 @@ from dse.evaluate.space import Integer, Real, Space
 from dse.problems import InputError
 from dse.run import StoppedError, check_contract, run
 from tests.commands import called
-from tests.test_run_failures import HEAD, ONE
+from tests.toy import HEAD, ONE
 
 BASIC = "    return Out(x * 1.0)\n"
 

@@ -28,8 +28,7 @@ from dse.search.cluster import Cluster, run_task, versions_of
 from dse.search.workers import EndedError, Workers
 from dse.study.execution import JoblibConfiguration, joblib_configuration
 from tests.clusters import Processes, killed, processes, until
-from tests.crashing import SEARCHES
-from tests.toy import MODEL, STUDY
+from tests.toy import MODEL, SEARCHES, STUDY
 
 # Slow enough to be worth sending. In a worker, designs of seven lanes wait at a gate.
 SLOW = """

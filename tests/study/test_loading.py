@@ -11,7 +11,7 @@ import pytest
 import dse
 from dse.problems import InputError
 from dse.study.loading import fingerprint, load_model
-from tests.test_run_failures import HEAD, ONE
+from tests.toy import HEAD, ONE
 
 ROOT = Path(__file__).parents[2]
 CRYPTO = ROOT / "studies" / "crypto.toml"

@@ -1,9 +1,10 @@
-"""What scripts give in error is told as bad input, with its remedy, and not as a traceback."""
+"""Scripts: what they may give, and bad input with its remedy instead of a traceback."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -146,3 +147,57 @@ def test_workers_are_a_whole_number_from_1(workers: Any) -> None:
 def test_a_question_to_a_result(ask: Callable[[dse.StudyResult], object], words: str) -> None:
     with pytest.raises(dse.InputError, match=words):
         ask(_result())
+
+
+def test_a_script_gives_arrays_and_numbers_of_numpy(tmp_path: Path) -> None:
+    for values in (np.array([1, 2.5, 4]), (np.int64(1), np.float32(2.5), 4), [np.array(1), 2.5, 4]):
+        content = _content(space={"x": {"values": values}}, run={"chunk": np.int32(7)})
+        study = dse.from_mapping(content, {"f": lanes_model})
+        assert study.run(tmp_path / "out").best("speed")["speed"] == 4.0
+        assert study.values == {"x": (1.0, 2.5, 4.0)}
+
+
+def test_what_no_file_could_hold_is_told_with_its_place() -> None:
+    space = {"x": {"values": [1, {2}, 3]}, "z": {"values": object()}, "w": {1: 2}}
+    with pytest.raises(dse.InputError) as raised:
+        dse.from_mapping(_content(space=space), {"f": lanes_model})
+    assert [(p.where, p.message) for p in raised.value.problems] == [
+        ("space.x.values[2]", "is of the type set, which a study cannot hold"),
+        ("space.z.values", "is of the type object, which a study cannot hold"),
+        ("space.w", "the key 1 is not a text"),
+    ]
+    with pytest.raises(dse.InputError, match=r"study\.name: holds control characters: U\+001B"):
+        dse.from_mapping({"study": {"name": "a\x1b[2J", "models": []}})
+
+
+def test_an_edited_function_of_a_script_is_another_study(tmp_path: Path) -> None:
+    def made(factor: float) -> Callable[..., Out]:
+        def scaled(x: Annotated[dse.Floats, dse.Quantity("1", "lanes", low=1)]) -> Out:
+            return Out(np.multiply(x, factor), np.asarray(x) * 2)
+
+        return scaled
+
+    for factor in (2.0, 3.0):
+        study = dse.from_mapping(_content(), {"f": made(factor)})
+        assert study.run(tmp_path / "out").best("speed")["speed"] == 4 * factor
+
+
+def test_a_script_explores_a_model_of_its_own(tmp_path: Path) -> None:
+    content = _content(constraint=[{"quantity": "area", "at_most": 6}])
+    study = dse.from_mapping(content, models={"f": lanes_model})
+    tried = study.evaluate({"x": [2, 4]})
+    assert tried["feasible"].tolist() == [True, False]
+    assert "area <= 6 is violated by 2" in tried["violations"].iloc[1]
+    result = study.run(tmp_path / "run")
+    assert result.where("speed > 2").best("speed")["x"] == 3
+    assert result.explain(result.best("speed")).bottlenecks().empty  # no input has a direction
+    wider = dse.from_mapping(_content(), models={"f": lanes_model}).run()
+    both = dse.compare(result, wider)
+    assert (both.first.survive, both.second.survive) == (3, 4)
+    assert [d.what for d in both.differences] == ["constraint[1].quantity", "constraint[1].at_most"]
+    again = dse.load_result(tmp_path / "run")
+    assert again.front.designs.equals(result.front.designs)
+    with pytest.raises(dse.InputError, match="its script gave the functions f"):
+        again.explain()
+    result.report(tmp_path / "page.html")
+    assert "speed" in (tmp_path / "page.html").read_text()

@@ -16,125 +16,56 @@ from objectives.machine.engine import Elements, Engine, LanesFor, engine, lanes_
 # clock period [ns], slices; 6-input LUTs of a slice (two 4-input ones are 1.25 of them); largest
 # errors [%] of the fit to all points, of the clock and of the area, as docs/engine.md states them.
 # Some points of each engine, the worst ones among them.
-MEASURED: dict[str, tuple[list[tuple[float, float, float]], float, float, float]] = {
+MEASURED = {
     "aes-4-rounds": (
-        [
-            (1, 23.284, 7329),
-            (4, 8.522, 9131.5),
-            (6, 6.668, 11706.5),
-            (8, 7.0295, 13489),
-            (16, 7.104, 24175),
-            (24, 7.6985, 30281),
-            (32, 8.1725, 37036.5),
-            (36, 8.676, 42855.5),
-        ],
-        1.25,
-        9.8,
-        9.1,
+        "1 23.284 7329; 4 8.522 9131.5; 6 6.668 11706.5; 8 7.0295 13489; 16 7.104 24175; 24 "
+        "7.6985 30281; 32 8.1725 37036.5; 36 8.676 42855.5",
+        1.25, 9.8, 9.1,
     ),
     "aes-14-rounds": (
-        [
-            (1, 79.8655, 23903),
-            (4, 22.3775, 23361.5),
-            (8, 14.5275, 27509.5),
-            (16, 8.611, 32852.5),
-            (24, 7.294, 41445),
-            (32, 7.285, 45466),
-        ],
-        1.25,
-        12.6,
-        6.6,
+        "1 79.8655 23903; 4 22.3775 23361.5; 8 14.5275 27509.5; 16 8.611 32852.5; 24 7.294 "
+        "41445; 32 7.285 45466",
+        1.25, 12.6, 6.6,
     ),
     "sha256": (
-        [
-            (2, 262.781, 22476),
-            (5, 64.356, 20166),
-            (9, 32.574, 20417),
-            (17, 17.022, 19741),
-            (33, 9.187, 21630),
-            (57, 7.879, 21335),
-            (65, 5.901, 19059),
-        ],
-        4,
-        15.6,
-        8.8,
+        "2 262.781 22476; 5 64.356 20166; 9 32.574 20417; 17 17.022 19741; 33 9.187 21630; 57 "
+        "7.879 21335; 65 5.901 19059",
+        4, 15.6, 8.8,
     ),
     "sha512": (
-        [
-            (2, 390.779, 53514),
-            (5, 94.128, 48557),
-            (9, 48.116, 46997),
-            (17, 24.938, 47303),
-            (33, 14.174, 52402),
-            (57, 9.665, 51719),
-            (65, 9.43, 52884),
-            (73, 9.12, 55236),
-            (81, 6.949, 47068),
-        ],
-        4,
-        13.8,
-        9.9,
+        "2 390.779 53514; 5 94.128 48557; 9 48.116 46997; 17 24.938 47303; 33 14.174 52402; "
+        "57 9.665 51719; 65 9.43 52884; 73 9.12 55236; 81 6.949 47068",
+        4, 13.8, 9.9,
     ),
     "cosine-4-terms": (
-        [
-            (1, 31.766, 189),
-            (2, 18.7615, 290.5),
-            (3, 13.811, 444),
-            (4, 11.563, 514.5),
-            (5, 12.3485, 525),
-            (6, 13.117, 595.5),
-            (7, 7.594, 712),
-        ],
-        1.25,
-        11.5,
-        15.2,
+        "1 31.766 189; 2 18.7615 290.5; 3 13.811 444; 4 11.563 514.5; 5 12.3485 525; 6 13.117 "
+        "595.5; 7 7.594 712",
+        1.25, 11.5, 15.2,
     ),
     "cosine-3-terms": (
-        [
-            (1, 23.304, 176.5),
-            (2, 14.682, 260),
-            (3, 10.4105, 456),
-            (4, 9.2955, 434),
-            (5, 7.269, 567.5),
-        ],
-        1.25,
-        13.0,
-        18.3,
+        "1 23.304 176.5; 2 14.682 260; 3 10.4105 456; 4 9.2955 434; 5 7.269 567.5",
+        1.25, 13.0, 18.3,
     ),
-    "cosine-8-terms": ([(4, 19.8725, 626.5), (7, 14.6235, 863)], 1.25, 14.7, 18.2),
-    "cosine-16-terms": ([(16, 16.4815, 1723), (20, 12.958, 2757.5)], 1.25, 19.0, 22.1),
-    "cosine-20-terms": ([(10, 25.9545, 1376), (24, 12.7815, 3346)], 1.25, 15.2, 23.1),
+    "cosine-8-terms": ("4 19.8725 626.5; 7 14.6235 863", 1.25, 14.7, 18.2),
+    "cosine-16-terms": ("16 16.4815 1723; 20 12.958 2757.5", 1.25, 19.0, 22.1),
+    "cosine-20-terms": ("10 25.9545 1376; 24 12.7815 3346", 1.25, 15.2, 23.1),
     "cosine-12-terms": (
-        [
-            (1, 100.371, 265.5),
-            (4, 27.4095, 555),
-            (8, 19.9365, 1008),
-            (9, 16.3015, 1313),
-            (12, 15.6425, 1664.5),
-            (16, 12.6465, 1559),
-            (23, 9.4415, 2283),
-        ],
-        1.25,
-        14.8,
-        17.0,
+        "1 100.371 265.5; 4 27.4095 555; 8 19.9365 1008; 9 16.3015 1313; 12 15.6425 1664.5; "
+        "16 12.6465 1559; 23 9.4415 2283",
+        1.25, 14.8, 17.0,
     ),
     "cosine-24-terms": (
-        [
-            (1, 206.937, 361),
-            (4, 54.7895, 662),
-            (8, 37.158, 987.5),
-            (16, 22.068, 1838.5),
-            (20, 18.9025, 2892),
-            (24, 16.9955, 2234.5),
-            (32, 14.6285, 3198),
-            (36, 14.9535, 3419.5),
-            (47, 9.782, 4384.5),
-        ],
-        1.25,
-        14.4,
-        25.5,
+        "1 206.937 361; 4 54.7895 662; 8 37.158 987.5; 16 22.068 1838.5; 20 18.9025 2892; 24 "
+        "16.9955 2234.5; 32 14.6285 3198; 36 14.9535 3419.5; 47 9.782 4384.5",
+        1.25, 14.4, 25.5,
     ),
-}
+}  # fmt: skip
+
+
+def points_of(row: str) -> NDArray[np.float64]:
+    """Return the measured pipeline depths, clock periods in ns, and slices."""
+    text = str(MEASURED[row][0])
+    return np.array([point.split() for point in text.split(";")], dtype=float).T
 
 
 def coefficients(row: str) -> dict[str, float]:
@@ -159,8 +90,8 @@ def lanes_of(row: str, acceleration: Any, depth: Any, host: float) -> LanesFor:
 
 @pytest.mark.parametrize("row", MEASURED)
 def test_errors_at_measured_points_are_as_stated(row: str) -> None:
-    points, luts, clock_error, area_error = MEASURED[row]
-    depth, period, slices = np.array(points, dtype=float).T
+    _, luts, clock_error, area_error = MEASURED[row]
+    depth, period, slices = points_of(row)
     got = measured_engine(row, pipeline_depth=depth)
     clock = np.abs(got.clock_period / (period * 1e-9) - 1) * 100
     area = np.abs((got.engine_area + got.register_area) / (slices * luts) - 1) * 100
@@ -183,8 +114,8 @@ def leave_one_out(columns: NDArray[np.float64], values: NDArray[np.float64]) -> 
 
 def test_coefficients_and_leave_one_out_errors_come_out_again() -> None:
     # an engine whose measurements are all here
-    points, luts, _, _ = MEASURED["cosine-4-terms"]
-    depth, period, slices = np.array(points, dtype=float).T
+    luts = MEASURED["cosine-4-terms"][1]
+    depth, period, slices = points_of("cosine-4-terms")
     clock = np.stack([np.ceil(7 / depth) / 7, np.ones(7)], axis=1)
     area = np.stack([np.ones(7), depth - 1], axis=1)
     row = coefficients("cosine-4-terms")

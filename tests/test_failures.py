@@ -142,7 +142,7 @@ def test_the_front_without_what_raises_is_that_of_the_others(tmp_path: Path) -> 
     skipped = run(_study(tmp_path, RAISES, added=SKIPS), None, 2)
     excluded = run(_study(tmp_path, "lanes = np.where(lanes == 7, np.nan, lanes)"), None, 1)
     fronts = [r.front.designs.drop(columns=["speed"]) for r in (skipped, excluded)]
-    pd.testing.assert_frame_equal(*fronts)
+    pd.testing.assert_frame_equal(fronts[0], fronts[1])
     assert sum("skipped, as a model raised" in note for note in skipped.notes) == 11
     assert "20 more, designs 190, 191," in " ".join(skipped.notes)
 

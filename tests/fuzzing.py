@@ -7,6 +7,7 @@ and so is an input that takes more than `SECONDS` of CPU time.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import shlex
@@ -326,15 +327,15 @@ def _change(tree: Any, draw: np.random.Generator) -> None:
     other_node, other_key = places[draw.integers(len(places))]
     match draw.integers(5):
         case 0 | 1:
-            node[key] = _VALUES[draw.integers(len(_VALUES))]
+            node[key] = copy.deepcopy(_VALUES[draw.integers(len(_VALUES))])
         case 2:
             node[key] = json.loads(json.dumps(other_node[other_key], default=str))
         case 3:
             del node[key]
         case _ if isinstance(node, dict):
-            node[f"{key}{_VALUES[draw.integers(12, 23)]}"] = node[key]
+            node[f"{key}{_VALUES[draw.integers(12, 23)]}"] = copy.deepcopy(node[key])
         case _:
-            node.append(node[key])
+            node.append(copy.deepcopy(node[key]))
 
 
 class _Hangs(BaseException):

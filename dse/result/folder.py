@@ -293,13 +293,9 @@ def load_result(folder: str | Path) -> Result:
         raise InputError(str(folder / SUMMARY), [problem])
     verify(folder)
     with reading(folder):
-        if not all(
-            isinstance(e["unit"], str) for e in (*content["columns"], *content["objectives"])
-        ):
+        if not all(isinstance(o["unit"], str) for o in content["objectives"]):
             raise TypeError("a unit is not a text")
-        columns = {
-            c["name"]: Column(**c | {"options": tuple(c["options"])}) for c in content["columns"]
-        }
+        columns = {c.name: c for c in _typed(list[Column], content["columns"])}
         texts = [name for name, column in columns.items() if column.unit == ""]
         designs = read_designs(folder / DESIGNS, texts, [n for n in columns if n not in texts])
         needed = {*columns, *(str(o["name"]) for o in content["objectives"]), "feasible"}
@@ -312,14 +308,29 @@ def load_result(folder: str | Path) -> Result:
             objectives=tuple(_objective(o) for o in content["objectives"]),
             columns=columns,
             designs=designs,
-            certificate=Certificate(**certificate | {"rests_on": tuple(certificate["rests_on"])}),
+            certificate=_typed(
+                Certificate, certificate | {"rests_on": tuple(certificate["rests_on"])}
+            ),
             convergence=pd.DataFrame(content["convergence"]),
             notes=tuple(content["notes"]),
             provenance=content["provenance"],
             target=TargetAnswer.of(content["target"]) if content["target"] else None,
             constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
-            cuts=tuple(Cut(**c | {"first": tuple(c["first"])}) for c in content["cuts"]),
+            cuts=_typed(tuple[Cut, ...], content["cuts"]),
         )
+
+
+def _typed(kind: Any, content: Any) -> Any:
+    """Return records from JSON whose values have the declared types.
+
+    Raises
+    ------
+    ValueError
+        If one has not: an edited summary.
+    """
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind).validate_python(content)
 
 
 def _objective(content: Mapping[str, Any]) -> Objective:

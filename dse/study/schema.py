@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -738,10 +738,16 @@ def _report_kind(findings: Findings, place: Place, value: Any) -> None:
 
 
 def _table_at(schema: type[BaseModel], loc: Sequence[str | int]) -> type[BaseModel]:
-    """Return the table at a place of pydantic."""
-    if loc and loc[-1] in _TABLES:
-        return _TABLES[str(loc[-1])]
-    return (_table_in(schema.model_fields[str(loc[0])].annotation) if loc else None) or schema
+    """Return the table at a place of pydantic; a key that no table declares may be a row."""
+    table = schema
+    for step in map(str, loc):
+        if step in _TABLES:
+            table = _TABLES[step]
+        elif step in table.model_fields:
+            table = _table_in(table.model_fields[step].annotation) or table
+        else:
+            table = _table_in(get_type_hints(table).get("__pydantic_extra__")) or table
+    return table
 
 
 def _table_in(annotation: Any) -> type[BaseModel] | None:

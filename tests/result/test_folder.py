@@ -172,6 +172,7 @@ def test_folders_of_each_format_open(folder: Path) -> None:
     [
         ("objectives", "spead", "designs.csv has no column spead"),
         ("constants", 10**400, "int too large to convert to float"),
+        ("certificate", [0.1], ".*gap.*valid number"),
     ],
 )
 def test_a_summary_that_does_not_fit_its_tables_is_told(
@@ -182,10 +183,12 @@ def test_a_summary_that_does_not_fit_its_tables_is_told(
     content = json.loads(summary.read_text(encoding="utf-8"))
     if part == "objectives":
         content[part][0]["name"] = value
+    elif part == "certificate":
+        content[part]["gap"] = value
     else:
         content[part]["c"] = {"value": value, "unit": "1"}
     summary.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(InputError, match=f"cannot be read: {words}"):
+    with pytest.raises(InputError, match=f"(?s)cannot be read: {words}"):
         dse.load_result(tmp_path / "out")
 
 

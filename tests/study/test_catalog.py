@@ -137,6 +137,10 @@ def test_refuses_what_is_no_figure(tmp_path: Path, figure: str, words: str) -> N
             "row.text: 3 is not a table",
         ),
         ('about = "x"\nsource="s"\n[row]\nabout = "y"\n"a b" = 1', "is not a name for a quantity"),
+        (
+            'about = "x"\n[row]\nabout = "y"\n[row.together]\nof = ["a"]\nnormall = ["a"]\n',
+            "row.together.normall: unknown key 'normall'\n      did you mean 'normal'?",
+        ),
         ('about = "x"\nsource="s"\n[row]\nabout = "y"\na = 1\n[row.text]\nb = 1', "row.text.b"),
     ],
 )

@@ -167,13 +167,13 @@ def load_row(path: Path) -> str:
 
 
 def notes(path: Path) -> list[str]:
-    """Return the refusals of a file, and the notes on kinks and outliers."""
+    """Return the refusals of a file, and the notes on kinks."""
     lines = []
     for each in fits(path):
         if isinstance(each, str):
             lines.append(f"* {path.name} is refused: it {each}.")
         else:
-            kinks = [n for n in each.notes if n.startswith(("host:", "accelerated:", "an acc"))]
+            kinks = [note for note in each.notes if ": a kink " in note]
             lines += [f"* {path.name}, {each.series.name}, {note}." for note in kinks]
     return lines
 

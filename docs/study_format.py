@@ -1,7 +1,7 @@
 """Write docs/study-format.md: the study format, from the schema and from the text beside this.
 
 Run with ``python docs/study_format.py``. The prose and the examples are in ``study_format.txt``;
-each line ``{{ keys NAME … }}`` there becomes the table of the keys of these tables of
+each line ``{{ keys NAME … }}`` there becomes the list of the keys of these tables of
 `dse.study.schema`, and ``{{ units }}`` the units that a text may have.
 """
 
@@ -45,12 +45,12 @@ def tables() -> dict[str, type[Table]]:
 
 
 def keys(names: list[str]) -> str:
-    """Return the keys of some tables as a table of Markdown."""
-    lines = ["| key | value | meaning |", "|---|---|---|"]
-    for name in names:
-        for key, field in own_fields(tables()[name]).items():
-            cells = (f"`{key}`", value(field) + default(field), field.description or "")
-            lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
+    """Return the keys of some tables as a list of Markdown."""
+    lines = [
+        f"* `{key}` ({value(field)}{default(field)}): {field.description}"
+        for name in names
+        for key, field in own_fields(tables()[name]).items()
+    ]
     return "\n".join(lines)
 
 
@@ -63,11 +63,11 @@ def own_fields(table: type[Table]) -> dict[str, FieldInfo]:
 def default(field: FieldInfo) -> str:
     """Return the default of a key, or that it is required."""
     if field.is_required():
-        return " (required)"
+        return "; required"
     given = field.get_default(call_default_factory=True)
     if given is None or given in ({}, []) or isinstance(given, BaseModel) or given == "":
         return ""
-    return f" (`{str(given).lower() if isinstance(given, bool) else given}`)"
+    return f"; default `{str(given).lower() if isinstance(given, bool) else given}`"
 
 
 def value(field: FieldInfo) -> str:

@@ -17,7 +17,6 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import SUBSET, Choice, Integer, Real, Space
 from dse.run import run
-from dse.search import guided
 from dse.search.axes import Axes, find_directions
 from dse.search.base import Search, SearchSettings, Start, method_of
 from dse.search.outcome import Outcome
@@ -33,11 +32,9 @@ from tests.core_examples import (
     MIXED,
     SPEED,
     brute_front,
-    constraint,
     evaluator,
     model,
     objective,
-    relation,
 )
 from tests.quality import recall
 from tests.toy import MODEL, STUDY
@@ -81,44 +78,6 @@ def truth(judge: Evaluator) -> Floats:
     return np.asarray(points[is_nondominated(points)])
 
 
-def test_a_search_resumed_at_any_point_ends_as_an_uninterrupted_one_of_its_seed() -> None:
-    search, states = begun(SMALL, 100), []
-    for _ in search.steps():
-        states.append({name: array.copy() for name, array in search.state().items()})
-    whole = search.outcome()
-    assert len(whole.numbers) == 100
-    for state in states:
-        resumed = begun(SMALL, 100, state=state)
-        assert resumed.progress().done == len(state["unit"])
-        for _ in resumed.steps():
-            pass
-        again = resumed.outcome().evaluated.objectives
-        assert again.tobytes() == whole.evaluated.objectives.tobytes()
-    assert begun(SMALL, 100).state() == {}
-    other = searched(SMALL, 100, 1).evaluated.objectives
-    assert other.tobytes() != whole.evaluated.objectives.tobytes()
-
-
-def test_no_design_is_evaluated_twice_and_none_that_a_relation_forbids() -> None:
-    seen: list[Floats] = []
-
-    def spy(lanes: Floats, streams: Floats, base: Floats) -> tuple[Floats, Floats]:
-        seen.append(np.column_stack(np.broadcast_arrays(lanes, streams, base)))
-        return lanes * streams * base, lanes + streams / base
-
-    judge = evaluator(
-        {"lanes": Integer(1, 60), "streams": Integer(1, 60), "row": MIXED["row"]},
-        [model("spy", spy, ["lanes", "streams", "base"], ["product", "sum"])],
-        [objective("product", "maximize"), objective("sum")],
-        [relation("lanes * streams <= 300")],
-    )
-    searched(judge, 400)
-    designs = np.concatenate(seen)
-    assert len(designs) == 400
-    assert len(np.unique(designs, axis=0)) == 400
-    assert (designs[:, 0] * designs[:, 1] <= 300).all()
-
-
 def test_the_front_of_a_small_space_is_found_with_few_designs() -> None:
     whole = truth(SMALL)  # of 135,168 designs
     found, evolved = [], []
@@ -131,21 +90,6 @@ def test_the_front_of_a_small_space_is_found_with_few_designs() -> None:
         evolved.append(recall(signed(SMALL, search.outcome().evaluated), whole))
     assert min(found) > 2 * max(evolved)
     assert min(found) > 0.2
-
-
-def test_constraints_of_models_are_reached_from_outside() -> None:
-    # feasible is one design in four hundred
-    constraints = [
-        constraint("cost", 60.0),
-        constraint("cost", 40.0, upper=False),
-        constraint("speed", 5.0, upper=False),
-    ]
-    judge = evaluator(MIXED, [SPEED], GOALS, constraints)
-    whole = truth(judge)
-    found = [
-        recall(signed(judge, searched(judge, 250, seed).evaluated), whole) for seed in range(2)
-    ]
-    assert min(found) > 0.5
 
 
 @pytest.mark.parametrize("hole", [np.nan, np.inf])
@@ -186,19 +130,6 @@ def test_a_continuum_is_searched_on_a_grid() -> None:
 
 def declared() -> Evaluator:
     return peer_problems.five(3).evaluator
-
-
-def test_a_search_ends_once_no_neighbour_of_the_front_is_left() -> None:
-    # the only front design is at 50, whichever row
-    judge = evaluator(
-        {"x": Integer(0, 99), "row": MIXED["row"]},
-        [model("m", lambda x, base: ((x - 50.0) ** 2 + base, base), ["x", "base"], ["a", "b"])],
-        [objective("a")],
-    )
-    outcome = searched(judge, 299)
-    assert outcome.ended == guided.ENDED
-    assert len(outcome.numbers) < 150
-    assert (outcome.points["x"][outcome.on_front] == 50).all()
 
 
 def test_a_run_that_ends_so_says_it_and_is_finished(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import dse
 import dse.search
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
+from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import Integer, Real
 from dse.evaluate.wiring import ModelError
 from dse.problems import Problem
@@ -30,7 +31,17 @@ from dse.run import run
 from dse.search.base import METHODS, Progress, Search, SearchSettings, Start, method_of
 from dse.search.outcome import Outcome
 from dse.search.workers import ALONE, NEVER, Workers
-from tests.core_examples import command, constraint, evaluator, model, objective
+from tests.core_examples import (
+    MIXED,
+    SPEED,
+    command,
+    constraint,
+    evaluator,
+    model,
+    objective,
+    relation,
+)
+from tests.quality import recall
 from tests.toy import MODEL, STUDY
 
 CODE = str(Path(dse.search.__file__).parent)
@@ -190,6 +201,69 @@ def check_resumed(
     check_counts(cut)
     resumed = finish(begin(plan, storage, state=cut.state()))
     assert as_values(resumed.outcome()) == whole
+
+
+# -------------------------------------------------------------------- the designs of a search
+
+
+def searched(
+    judge: Evaluator, method: str, evaluations: int, generation: int, seed: int = 0
+) -> Outcome:
+    settings = SearchSettings(method, evaluations, generation, seed)
+    return ended(method_of(method).start(Start(judge, settings))).outcome()
+
+
+@pytest.mark.parametrize("method", ["evolution", "guided", "RandomSampler"])
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(method: str) -> None:
+    one, same, other = (as_values(searched(judging(), method, 60, 20, s)) for s in (3, 3, 4))
+    assert one == same != other
+
+
+@pytest.mark.parametrize(
+    ("method", "evaluations", "limit"),
+    [("evolution", 2_000, 4096.0), ("evolution", 2_000, 70.0), ("guided", 200, 300.0)],
+)
+def test_no_design_is_evaluated_twice_and_none_that_a_relation_forbids(
+    method: str, evaluations: int, limit: float
+) -> None:
+    seen: list[Any] = []
+
+    def spy(lanes: Any, streams: Any, size: Any) -> tuple[Any, ...]:
+        seen.append(np.column_stack(np.broadcast_arrays(lanes, streams, size)))
+        return lanes * streams + 1 / size, size
+
+    judge = evaluator(
+        {"lanes": Integer(1, 512), "streams": Integer(8, 512), "size": Real(1, 10)},
+        [model("spy", spy, ["lanes", "streams", "size"], ["a", "b"])],
+        [objective("a", "maximize"), objective("b")],
+        [relation(f"lanes * streams <= {limit}")],
+    )
+    outcome = searched(judge, method, evaluations, evaluations // 20)
+    designs = np.concatenate(seen)
+    assert len(designs) == len(np.unique(designs, axis=0)) == evaluations
+    assert (designs[:, 0] * designs[:, 1] <= limit).all()
+    assert outcome.evaluated.objectives[:, 0].max() > 0.98 * limit  # the edge is reached
+
+
+@pytest.mark.parametrize(
+    ("method", "evaluations", "generation", "share"),
+    [("evolution", 3_000, 100, 0.9), ("guided", 250, 16, 0.5)],
+)
+def test_constraints_of_models_are_reached_from_outside(
+    method: str, evaluations: int, generation: int, share: float
+) -> None:
+    # feasible is one design in four hundred: 40 <= cost <= 60 and speed >= 5
+    lower = [constraint("cost", 40.0, upper=False), constraint("speed", 5.0, upper=False)]
+    goals = [objective("speed", "maximize"), objective("cost")]
+    judge = evaluator(MIXED, [SPEED], goals, [constraint("cost", 60.0), *lower])
+    every = judge.evaluate(judge.space.from_index(np.arange(judge.space.size or 0)))
+    assert 0 < every.feasible.mean() < 0.003
+    outcome = searched(judge, method, evaluations, generation)
+    feasible = outcome.evaluated.feasible
+    assert feasible.mean() > 5 * every.feasible.mean()
+    truth = every.objectives[every.feasible] * judge.signs
+    found = outcome.evaluated.objectives[feasible] * judge.signs
+    assert recall(found, truth[is_nondominated(truth)]) > share
 
 
 # --------------------------------------------------------------------------------- workers

@@ -250,11 +250,11 @@ def check_contract(
     try:
         halfway = replace(workers, until=workers.midway)  # the search names a design that hangs
         found = halfway.call(audit, study.evaluator, seconds)
-    except DesignError as error:
-        raise StoppedError(f"{study.name}: {error}") from error
     except LateError as error:
         why = f"they were not done with a few designs after {error.waited:.1f} s: {HANGS}"
         return {"study.models": f"the models were not held to their contract: {why}"}
+    except DesignError as error:
+        raise StoppedError(f"{study.name}: {error}") from error
     if found.problems:
         raise InputError(str(study.path or study.name), found.problems)
     return found.notes

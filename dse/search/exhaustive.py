@@ -146,10 +146,7 @@ class _Enumeration:
         total, first = evaluator.space.size or 0, self._state.done
         if first == total or (first and is_late(until)):
             return
-        try:
-            tables = workers.call(make_tables, evaluator)
-        except LateError as late:
-            raise late.find_hang(0, total - 1, done=0) or late from None
+        tables = workers.call(make_tables, evaluator)
         rows = max(1, self._begun.chunk // evaluator.scenarios)  # arrays have a row per scenario
         under_way: deque[tuple[int, int]] = deque()
 
@@ -170,11 +167,8 @@ class _Enumeration:
                     return  # the time is over
         except EndedError as ended:
             low, high = under_way[0]
-            raise ended.with_designs(low, high - 1) from None
-        except LateError as late:
-            low, high = under_way[0]
-            if hang := late.find_hang(low, high - 1, done=self._state.done):
-                raise hang from None
+            if not isinstance(ended, LateError) or self._state.done == 0:
+                raise ended.with_designs(low, high - 1) from None
 
     def progress(self) -> Progress:
         gathered = self._state.gathered

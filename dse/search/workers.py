@@ -30,8 +30,11 @@ PIECE = 8_192
 NEVER = float("inf")
 """A time limit that does not come."""
 HANGS = "a model hangs, or takes that long"
-_ENDED = "{} ended: a model crashed, left with os._exit, or took more memory than there is"
-_MIN_HANG = 2.0  # seconds that any task may take: the first of a process loads libraries
+_ENDED = (
+    " ended: a model crashed, left with os._exit, or took more memory than there is; "
+    "it was at {designs}, or soon after"
+)
+_MIN_HANG = 2.0  # seconds: any task may take so long, as the first of a process loads libraries
 _AT_ONCE = 1e-3  # seconds
 _AHEAD = 2  # tasks for each thread that are under way or wait for earlier ones
 _FEW = (
@@ -63,46 +66,31 @@ def is_late(until: float) -> bool:
 
 
 class EndedError(DesignError):
-    """A process that worked has ended; `task`, from 0, is the first task that was not done."""
+    """A process that worked has ended; the text has a place for the `{designs}` of its task.
 
-    def __init__(self, message: str, task: int = 0) -> None:
-        super().__init__(message, task)
-        self.message, self.task = message, task
-
-    def __str__(self) -> str:
-        return self.message
-
-    def with_designs(self, first: int, last: int) -> EndedError:
-        """Return it with the designs of the task; others that were under way come after them."""
-        designs = f"design {first}" if first == last else f"designs {first} to {last}"
-        return EndedError(f"{self}; it was at {designs}, or soon after", self.task)
-
-
-class LateError(Exception):
-    """The time was over while a process worked, which was ended.
-
-    The first task that was not done is `task`, from 0. It had been given `before` seconds after the
-    session began, and the run `waited` for it; 0 if the time was over when it was given.
+    The `task`, from 0, is the first one that was not done. Others may have been under way.
     """
 
-    def __init__(self, task: int, waited: float, before: float = 0.0) -> None:
-        super().__init__(task, waited, before)
-        self.task, self.waited, self._before = task, waited, before
+    def __init__(self, text: str, task: int = 0) -> None:
+        super().__init__(text, task)
+        self.text, self.task = text, task
 
-    def find_hang(self, first: int, last: int, done: int) -> EndedError | None:
-        """Return that designs `first` to `last` hang; None if they were just not done in time.
+    def __str__(self) -> str:
+        return self.text.format(designs="a few designs")
 
-        A task has an eighth of the designs `done` before it. It hangs if it takes longer than all
-        of them.
-        """
-        if done and self.waited < max(_MIN_HANG, self._before):
-            return None
-        designs = f"design {first} was" if first == last else f"designs {first} to {last} were"
-        if not self.waited:
-            return EndedError(f"the time was over before {designs} begun: give the run more")
-        return EndedError(
-            f"{designs} not done after {self.waited:.1f} s, when the time was over: {HANGS}"
-        )
+    def with_designs(self, first: int, last: int) -> EndedError:
+        """Return the error with the numbers of the designs of its task."""
+        designs = f"design {first}" if first == last else f"designs {first} to {last}"
+        return EndedError(self.text.format(designs=designs), self.task)
+
+
+class LateError(EndedError):
+    """The time was over after a process had `waited` so many seconds for a task."""
+
+    def __init__(self, task: int, waited: float) -> None:
+        late = f"not done after {waited:.1f} s, when the time was over: {HANGS}"
+        super().__init__("{designs} " + late, task)
+        self.waited = waited
 
 
 @dataclass(frozen=True)
@@ -169,10 +157,10 @@ class Workers:
         ClusterError
             If the cluster does not answer.
         DesignError
-            If a model raises: of several errors the first in order, not the first in time. If a
-            process that works ends.
-        LateError
-            If the time is over and a process still works.
+            If a model raises: of several errors the first in order, not the first in time.
+        EndedError
+            If a process that works ends; a `LateError` if it was ended as the time is over, unless
+            a model hangs.
         """
         given, failing = list[float](), partial(_attempt, function)
         if self.cluster is not None and not self.cluster.lost:
@@ -191,12 +179,14 @@ class Workers:
             except StopIteration:
                 return
             except (TimeoutError, multiprocessing.TimeoutError):
-                waited = time.time() - given[task] if given[task] < self.until else 0.0
-                raise LateError(task, waited, given[task] - self.since) from None
+                late = LateError(task, max(time.time() - given[task], 0.0))
+                # a task has an eighth of the designs before it: if it takes longer, it hangs
+                hangs = late.waited >= max(_MIN_HANG, given[task] - self.since)
+                raise (EndedError(late.text, task) if hangs else late) from None
             except WorkerEndedError:
-                raise EndedError(_ENDED.format("several workers of the cluster"), task) from None
+                raise EndedError("several workers of the cluster" + _ENDED, task) from None
             except BrokenExecutor:
-                raise EndedError(_ENDED.format("a process of the workers"), task) from None
+                raise EndedError("a process of the workers" + _ENDED, task) from None
             if isinstance(result, DesignError):
                 raise result
             yield result
@@ -341,11 +331,8 @@ class BatchEvaluator:
                     break
         except EndedError as ended:
             low, high = cuts[ended.task]
-            raise ended.with_designs(first + low, first + high - 1) from None
-        except LateError as late:
-            low, high = cuts[late.task]
-            if hang := late.find_hang(first + low, first + high - 1, self._done + low):
-                raise hang from None
+            if not isinstance(ended, LateError) or self._done + low == 0:
+                raise ended.with_designs(first + low, first + high - 1) from None
         evaluated = concatenate(parts[1:]) if len(parts) > 1 else parts[0]
         self._done += len(evaluated)
         return evaluated

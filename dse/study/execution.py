@@ -11,7 +11,7 @@ import joblib
 from dse.evaluate.failures import DesignError
 from dse.search.cluster import Cluster, is_in_a_task, packages_of
 from dse.search.method_choice import adapt_to_pace, measure_pace, plan_guided
-from dse.search.workers import ALONE, LateError, Workers
+from dse.search.workers import ALONE, Workers
 from dse.study.loading import is_of_a_study
 from dse.study.study import ResolvedStudy
 
@@ -89,7 +89,7 @@ def choose_search(study: ResolvedStudy, workers: Workers = ALONE, began: str = "
         return replace(study, plan=plan_guided(plan, study.evaluator))
     try:
         pace = workers.call(measure_pace, study.evaluator)
-    except (DesignError, LateError):  # the search reports it
+    except DesignError:  # the search reports it
         return study
     found = adapt_to_pace(plan, study.evaluator, pace)
     if found is plan:

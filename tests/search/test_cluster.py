@@ -16,7 +16,7 @@ import cloudpickle
 import joblib
 import pandas as pd
 import pytest
-from distributed import Client, KilledWorker, LocalCluster
+from distributed import Client, KilledWorker
 
 import dse
 from dse.api import cluster as connection
@@ -27,8 +27,8 @@ from dse.search.base import Progress
 from dse.search.cluster import Cluster, run_task, versions_of
 from dse.search.workers import EndedError, Workers
 from dse.study.execution import JoblibConfiguration, joblib_configuration
+from tests import toy
 from tests.clusters import Processes, killed, processes, until
-from tests.toy import MODEL, SEARCHES, STUDY
 
 # Slow enough to be worth sending. In a worker, designs of seven lanes wait at a gate.
 SLOW = """
@@ -65,21 +65,12 @@ def _token(gate):
 
 def written(folder: Path, search: str = "exhaustive", slow: bool = True) -> Path:
     """Write a study whose model imports a package beside it."""
-    declared = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
-    model = MODEL.replace("def toy(", declared).replace(
-        "from dse import", "from dse import monotonic,"
-    )
-    folder.mkdir(exist_ok=True)
-    (folder / "inner").mkdir()
+    (folder / "inner").mkdir(parents=True)
     (folder / "inner" / "__init__.py").touch()
     (folder / "inner" / "gate.py").write_text(GATE)
-    imported = f"\nfrom inner.gate import pass_through\n{model}"
-    slowed = imported.replace("\n    return Toy(l", SLOW, 1) if slow else imported
-    (folder / "toy_model.py").write_text(slowed)
-    small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
-    added = f'[search]\nmethod = "{search}"\n{SEARCHES[search]}[run]\nchunk = 5\n'
-    (folder / "study.toml").write_text(small + added)
-    return folder / "study.toml"
+    model = f"\nfrom inner.gate import pass_through\n{toy.DECLARED}"
+    model = model.replace("\n    return Toy(l", SLOW, 1) if slow else model
+    return toy.written(folder, f"{toy.search(search)}[run]\nchunk = 5\n", toy.SMALL, model)
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +132,9 @@ def test_workers_with_other_versions_are_named_before_anything_is_done() -> None
     for problem in raised.value.problems:
         assert f"numpy is 1.0 there and {real['numpy']} here" in problem.message
         assert "Python is 3.99 there" in problem.message
+    answers.clear()
+    with pytest.raises(InputError, match=r"it has no workers\n +start some there: dask worker tcp"):
+        Cluster(client, "tcp://there:0").check(("dse",))
 
 
 def test_a_worker_that_comes_later_does_nothing_if_it_differs() -> None:
@@ -188,20 +182,6 @@ def test_what_a_script_asks_of_joblib() -> None:
     assert inner == [JoblibConfiguration(), JoblibConfiguration()]
 
 
-def test_a_scheduler_without_workers(tmp_path: Path) -> None:
-    study = dse.load(written(tmp_path))
-    with (
-        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", processes=False) as local,
-        Client(local),
-        joblib.parallel_config(backend="dask"),
-        pytest.raises(
-            InputError, match=r"it has no workers\n +start some there: dask worker inproc"
-        ),
-    ):
-        study.run(tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 # ------------------------------------------------------------------- what is no scheduler
 
 
@@ -227,27 +207,20 @@ def _says(first: bytes) -> Iterator[str]:
             peer.close()
 
 
-@pytest.mark.parametrize("said", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_what_is_no_scheduler_is_told_in_seconds(
-    said: bytes | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("said", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", "tcp://h:x"])
+def test_an_address_without_a_scheduler_is_reported_in_seconds(
+    said: bytes | str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.5)
     with contextlib.ExitStack() as stack:
-        address = stack.enter_context(_says(said or b""))
+        reply = said if isinstance(said, bytes) else b""
+        address = said if isinstance(said, str) else stack.enter_context(_says(reply))
         if said is None:
             stack.close()  # the port is free again
-        with pytest.raises(InputError) as told, connected(address):
+        with pytest.raises(InputError) as raised, connected(address):
             pass
-    assert "no Dask scheduler answers there" in str(told.value)
-    assert str(told.value).startswith(address)
-
-
-@pytest.mark.parametrize("address", ["nowhere://h:1", "tcp://", "127.0.0.1", "tcp://127.0.0.1:x"])
-def test_what_is_no_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.3)
-    with pytest.raises(InputError) as told, connected(address):
-        pass
-    assert str(told.value).startswith(address)
+    assert "no Dask scheduler answers there" in str(raised.value)
+    assert str(raised.value).startswith(address)
 
 
 # ---------------------------------------------------------------------- ends, in mid-run

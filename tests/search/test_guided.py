@@ -37,7 +37,7 @@ from tests.core_examples import (
     objective,
 )
 from tests.quality import recall
-from tests.toy import MODEL, STUDY
+from tests.toy import STUDY, written
 
 Floats = NDArray[np.float64]
 
@@ -133,9 +133,8 @@ def declared() -> Evaluator:
 
 
 def test_a_run_that_ends_so_says_it_and_is_finished(tmp_path: Path) -> None:
-    (tmp_path / "toy_model.py").write_text(MODEL)
     one = STUDY.replace('minimize = "cost"', 'minimize = "lanes"')
-    (tmp_path / "study.toml").write_text(f'{one}[search]\nmethod = "guided"\n')
+    written(tmp_path, '[search]\nmethod = "guided"\n', one)
     result = run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
     assert result.certificate.stopped == "stalled"
     assert "The search ended because no design is left one move away" in (

@@ -20,14 +20,12 @@ from dse.search.base import Progress
 from dse.search.method_choice import adapt_to_pace, measure_pace
 from dse.study import execution
 from tests.core_examples import evaluator, model, objective
-from tests.toy import MODEL, STUDY
+from tests.toy import STUDY, written
 
 
 def _study(folder: Path, search: str = "", steps: int = 100) -> dse.Study:
-    (folder / "toy_model.py").write_text(MODEL)
     text = STUDY.replace("steps = 100", f"steps = {steps}")
-    (folder / "study.toml").write_text(f"{text}[search]\n{search}")
-    return dse.load(folder / "study.toml")
+    return dse.load(written(folder, f"[search]\n{search}", text))
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ from tests.core_examples import (
     relation,
 )
 from tests.quality import recall
-from tests.toy import MODEL, STUDY
+from tests.toy import STUDY, written
 
 CODE = str(Path(dse.search.__file__).parent)
 SIZE = 30 * 30
@@ -371,9 +371,7 @@ def study(folder: Path, search: str, *changes: tuple[str, str]) -> dse.Study:
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    (folder / "toy_model.py").write_text(MODEL)
-    (folder / "study.toml").write_text(f"{text}[search]\n{search}\n")
-    return dse.load(folder / "study.toml")
+    return dse.load(written(folder, f"[search]\n{search}\n", text))
 
 
 @pytest.mark.parametrize("method", ["evolution", "guided", "RandomSampler"])

@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 import dse
 from dse.run import run
 from dse.search.base import Progress
-from tests.toy import MODEL, STUDY
+from tests.toy import STUDY, written
 
 NAMES = ["lanes", "clock", "size"]
 
@@ -23,9 +23,7 @@ def _tiny(folder: Path, search: str) -> dse.Study:
     text = STUDY.replace("[1, 64]", "[1, 4]").replace("steps = 100", "steps = 3")
     text = text.replace('["1 KiB", "2 KiB", "4 KiB"]', '["1 KiB", "2 KiB"]')
     text = text.replace("20 kLUT", "2 kLUT")
-    (folder / "toy_model.py").write_text(MODEL)
-    (folder / "study.toml").write_text(f"{text}[search]\nevaluations = 60\n{search}\n")
-    return dse.load(folder / "study.toml")
+    return dse.load(written(folder, f"[search]\nevaluations = 60\n{search}\n", text))
 
 
 def _trials(out: Path) -> list[FrozenTrial]:

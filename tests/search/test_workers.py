@@ -19,9 +19,8 @@ from dse.search.base import Start, method_of
 from dse.search.outcome import Outcome
 from dse.search.workers import ALONE, BatchEvaluator, Workers
 from tests.core_examples import evaluator, model, objective
-from tests.toy import MODEL, STUDY
+from tests.toy import DECLARED, STUDY, written
 
-DECLARED = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
 SLOW = "    __import__('time').sleep({} * np.broadcast(lanes, clock, size).size)\n"
 PROCESSES = "[run]\nprocesses = true\nworkers = 2\n"
 
@@ -29,14 +28,10 @@ PROCESSES = "[run]\nprocesses = true\nworkers = 2\n"
 def _study(
     folder: Path, search: str, body: str, added: str = "", timeout: float = 100
 ) -> dse.Study:
-    text = MODEL.replace("def toy(", DECLARED).replace(
-        "from dse import", "from dse import monotonic,"
-    )
-    text = text.replace("    return Toy(l", f"{body}    return Toy(l", 1)
-    (folder / "toy_model.py").write_text(text)
-    search = f'[search]\nmethod = "{search}"\nevaluations = 10000\ntimeout = {timeout}\n'
-    (folder / "study.toml").write_text(f"{STUDY}{search}{added}".replace("[1, 64]", "[1, 16]"))
-    return dse.load(folder / "study.toml")
+    table = f'[search]\nmethod = "{search}"\nevaluations = 10000\ntimeout = {timeout}\n'
+    text = STUDY.replace("[1, 64]", "[1, 16]")
+    model = DECLARED.replace("    return Toy(l", f"{body}    return Toy(l", 1)
+    return dse.load(written(folder, table + added, text, model))
 
 
 def test_a_batch_is_evaluated_whole_or_up_to_the_time_limit() -> None:

@@ -16,7 +16,7 @@ import itertools
 import platform
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -164,7 +164,7 @@ class Cluster:
 
     def each(
         self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]], until: float
-    ) -> Iterator[T]:
+    ) -> Generator[T]:
         """Yield what a function returns for each task, in order; leaving early drops the rest.
 
         What tasks share is bound to the function, which travels once.

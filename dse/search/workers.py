@@ -8,7 +8,7 @@ import multiprocessing
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -173,27 +173,28 @@ class Workers:
         else:
             yield from (function(*task) for task in tasks)
             return
-        for task in itertools.count():
-            try:
-                result = next(results)
-            except StopIteration:
-                return
-            except (TimeoutError, multiprocessing.TimeoutError):
-                late = LateError(task, max(time.time() - given[task], 0.0))
-                # a task has an eighth of the designs before it: if it takes longer, it hangs
-                hangs = late.waited >= max(_MIN_HANG, given[task] - self.since)
-                raise (EndedError(late.text, task) if hangs else late) from None
-            except WorkerEndedError:
-                raise EndedError("several workers of the cluster" + _ENDED, task) from None
-            except BrokenExecutor:
-                raise EndedError("a process of the workers" + _ENDED, task) from None
-            if isinstance(result, DesignError):
-                raise result
-            yield result
+        with contextlib.closing(results):
+            for task in itertools.count():
+                try:
+                    result = next(results)
+                except StopIteration:
+                    return
+                except (TimeoutError, multiprocessing.TimeoutError):
+                    late = LateError(task, max(time.time() - given[task], 0.0))
+                    # a task has an eighth of the designs before it: if it takes longer, it hangs
+                    hangs = late.waited >= max(_MIN_HANG, given[task] - self.since)
+                    raise (EndedError(late.text, task) if hangs else late) from None
+                except WorkerEndedError:
+                    raise EndedError("several workers of the cluster" + _ENDED, task) from None
+                except BrokenExecutor:
+                    raise EndedError("a process of the workers" + _ENDED, task) from None
+                if isinstance(result, DesignError):
+                    raise result
+                yield result
 
     def _each_in_processes(
         self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
-    ) -> Iterator[T]:
+    ) -> Generator[T]:
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             parallel = joblib.Parallel(return_as="generator")
             results = parallel(joblib.delayed(function)(*task) for task in tasks)

@@ -24,7 +24,9 @@ def test_the_study_runs(tmp_path: Path) -> None:
     (tmp_path / "first.toml").write_text(_block("toml", 'name = "first"'))
     result = dse.load(tmp_path / "first.toml").run()
     assert result.certificate.complete
-    assert f"Of its 7,164 designs, only {len(result.front.designs)} are on the front." in README
+    assert (
+        f"Of its 7,164 designs, only {len(result.front.designs)} are on the Pareto front" in README
+    )
     front = result.front.designs
     assert front["speedup"].max() > 5 * front["speedup"].min()  # a real trade-off
     assert front["area"].max() > 5 * front["area"].min()

@@ -37,7 +37,7 @@ RULES = {
     "share: fraction": r"\b(?:the|a|which|that|by|as) shares? (?:of|such)\b|\bas shares?\b",
     "alone: only, by itself": r"\b(?:this|that|it|one|these|them|here) alone\b",
     "of its own: its": r"\bof (?:its|their|one's) own\b",
-    "those that, one that: the noun": r"\b(?:those|that|one) (?:that|of|which)\b(?<!that that)",
+    "those that, one that: the noun": r"\bthose (?:that|of|which)\b|\bthat of\b|\bone (?:that|which)\b",
     "colour: plain words": r"\b(?:mends?|dead|ticks?|hangs? on)\b",
     "say: such as, write, state": r", say\b|\bsays? (?:what|how|so|that|which|whether)\b",
 }

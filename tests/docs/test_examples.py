@@ -71,3 +71,12 @@ maximize = "size"
     front = study.run().front.designs
     assert front["transfer_time"].tolist() == pytest.approx([2**10 / 16e9, 2**20 / 16e9])
     check_model(study.evaluator.wiring.models[0].function)
+
+
+def test_the_readme_shows_the_answer_of_its_command(crypto_run: Path) -> None:
+    block = read_page("README.md").partition("```\nrecommended")[2].partition("\n```")[0]
+    result = dse.load_result(crypto_run)
+    answer = f"{result.answer()}\n{result.certificate.statement}"
+    printed = re.sub(r"^([a-z ]+):", r"\1", answer, flags=re.MULTILINE).split()
+    for part in f"recommended{block}".split("…"):
+        assert " ".join(part.split()) in " ".join(printed)

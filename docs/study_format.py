@@ -55,9 +55,8 @@ def keys(names: list[str]) -> str:
 
 
 def own_fields(table: type[Table]) -> dict[str, FieldInfo]:
-    """Return the fields of a table without those of the origin table, which the page shows once."""
-    inherited = schema.OriginTable.model_fields if table is not schema.OriginTable else {}
-    return {key: field for key, field in table.model_fields.items() if key not in inherited}
+    """Return the fields of a table without inherited ones, which the page shows once."""
+    return {key: field for key, field in table.model_fields.items() if key in table.__annotations__}
 
 
 def default(field: FieldInfo) -> str:

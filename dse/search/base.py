@@ -205,7 +205,7 @@ class Method(Protocol):
     ) -> SearchSettings:
         """Return the settings with the method's defaults; add to `problems` what is wrong."""
 
-    def start(self, begun: Start) -> Search:
+    def start(self, setup: Start) -> Search:
         """Return the search, at the point where a checkpoint or the storage left it."""
 
 

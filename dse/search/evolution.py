@@ -48,9 +48,9 @@ def plan(
     return replace(settings, evaluations=evaluations, generation=generation)
 
 
-def start(begun: Start) -> Search:
+def start(setup: Start) -> Search:
     """Return the evolution; see `base.Method`."""
-    return Evolution(begun)
+    return Evolution(setup)
 
 
 # ---------------------------------------------------------------------------------- the search
@@ -102,10 +102,10 @@ class Evolution:
     a resumed search goes on as an uninterrupted one would.
     """
 
-    def __init__(self, begun: Start) -> None:
-        self._evaluator, self._plan = begun.evaluator, begun.plan
-        self._batches = begun.batch_evaluator()
-        self.population = Population.from_arrays(begun.evaluator, begun.state)
+    def __init__(self, setup: Start) -> None:
+        self._evaluator, self._plan = setup.evaluator, setup.plan
+        self._batches = setup.batch_evaluator()
+        self.population = Population.from_arrays(setup.evaluator, setup.state)
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         """Search; see `base.Search`."""

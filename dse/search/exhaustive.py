@@ -70,11 +70,9 @@ def plan(
     return replace(settings, evaluations=size or 1, generation=1)
 
 
-def start(begun: Start) -> Search:
+def start(setup: Start) -> Search:
     """Return the enumeration; see `base.Method`."""
-    if begun.evaluator.space.size is None:
-        raise ValueError("a space with a continuous variable cannot be enumerated")
-    return _Enumeration(begun)
+    return _Enumeration(setup)
 
 
 @dataclass(frozen=True)
@@ -135,19 +133,19 @@ class State:
 class _Enumeration:
     """The enumeration; see `base.Search`."""
 
-    def __init__(self, begun: Start) -> None:
-        self._begun, self._evaluator = begun, begun.evaluator
+    def __init__(self, setup: Start) -> None:
+        self._setup, self._evaluator = setup, setup.evaluator
         self._state = (
-            State.from_arrays(begun.state) if begun.state else State.empty(begun.evaluator)
+            State.from_arrays(setup.state) if setup.state else State.empty(setup.evaluator)
         )
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
-        evaluator, workers = self._evaluator, self._begun.workers
+        evaluator, workers = self._evaluator, self._setup.workers
         total, first = evaluator.space.size or 0, self._state.done
         if first == total or (first and is_late(until)):
             return
         tables = workers.call(make_tables, evaluator)
-        rows = max(1, self._begun.chunk // evaluator.scenarios)  # arrays have a row per scenario
+        rows = max(1, self._setup.chunk // evaluator.scenarios)  # arrays have a row per scenario
         under_way: deque[tuple[int, int]] = deque()
 
         def tasks() -> Iterator[tuple[Any, ...]]:
@@ -217,7 +215,7 @@ class _Enumeration:
         if not len(numbers):
             return
         points, first = self._evaluator.space.from_index(numbers), int(numbers[0])
-        batches = self._begun.batch_evaluator()
+        batches = self._setup.batch_evaluator()
         with suppress(DesignError):
             evaluated = batches.evaluate(points, first)
             if not evaluated.failed:
@@ -262,7 +260,7 @@ def evaluate_chunk(
     rows: int,
     until: float = NEVER,
 ) -> Chunk:
-    """Evaluate consecutive designs, or as many of them as are begun in time.
+    """Evaluate consecutive designs, or as many of them as begin in time.
 
     Beyond the `EARLY` ones, objectives are computed only for designs that no constraint excludes.
     So many `rows` are evaluated at once, with the tables of `make_tables`.

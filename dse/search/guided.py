@@ -64,9 +64,9 @@ def plan(
     return replace(settings, evaluations=evaluations, generation=generation)
 
 
-def start(begun: Start) -> Search:
+def start(setup: Start) -> Search:
     """Return the search; see `base.Method`."""
-    return _Guided(begun)
+    return _Guided(setup)
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,13 @@ class State:
 class _Guided:
     """The search; see `base.Search`."""
 
-    def __init__(self, begun: Start) -> None:
-        self._evaluator, self._plan = begun.evaluator, begun.plan
-        self._batches = begun.batch_evaluator()
-        self._state = state = State.from_arrays(begun.evaluator, begun.state)
-        self._axes = Axes(begun.evaluator.space)
-        self._surrogate = Surrogate(begun.evaluator, self._axes, state.lengths, state.learned_from)
-        self._visited = VisitedDesigns(begun.evaluator, state.unit)
+    def __init__(self, setup: Start) -> None:
+        self._evaluator, self._plan = setup.evaluator, setup.plan
+        self._batches = setup.batch_evaluator()
+        self._state = state = State.from_arrays(setup.evaluator, setup.state)
+        self._axes = Axes(setup.evaluator.space)
+        self._surrogate = Surrogate(setup.evaluator, self._axes, state.lengths, state.learned_from)
+        self._visited = VisitedDesigns(setup.evaluator, state.unit)
         # its matrices are too small to share: on a busy machine its threads would wait for each
         # other busily, and their number would change the last bits of the expected values
         self._linear_algebra = ThreadpoolController().select(user_api="blas")

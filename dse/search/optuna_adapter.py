@@ -113,9 +113,9 @@ def _make_sampler(settings: SearchSettings, seed: int) -> optuna.samplers.BaseSa
 # ---------------------------------------------------------------------------------- the search
 
 
-def start(begun: Start) -> Search:
+def start(setup: Start) -> Search:
     """Return the sampling; see `base.Method`."""
-    return Sampling(begun)
+    return Sampling(setup)
 
 
 @dataclass(frozen=True)
@@ -145,10 +145,10 @@ class Sampling:
     a resumed search goes on as an uninterrupted one would.
     """
 
-    def __init__(self, begun: Start) -> None:
-        self._evaluator, self._plan, self._storage = begun.evaluator, begun.plan, begun.trials
-        self._batches = begun.batch_evaluator()
-        space, objectives = begun.evaluator.space, begun.evaluator.objectives
+    def __init__(self, setup: Start) -> None:
+        self._evaluator, self._plan, self._storage = setup.evaluator, setup.plan, setup.trials
+        self._batches = setup.batch_evaluator()
+        space, objectives = setup.evaluator.space, setup.evaluator.objectives
         self._reachable = (
             space.size - space.repeats if isinstance(space, TableSpace) else space.size
         )

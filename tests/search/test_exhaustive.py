@@ -18,7 +18,7 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
-from dse.evaluate.space import Choice, Integer, Real, Values
+from dse.evaluate.space import Choice, Integer, Values
 from dse.search.base import Search, SearchSettings, Start
 from dse.search.exhaustive import EARLY, cut_chunks, evaluate_chunk, start
 from dse.search.tally import Tally
@@ -212,12 +212,6 @@ def test_an_objective_over_scenarios_alone_is_the_same_for_all_designs() -> None
     )
     outcome = ended(judge, 4).outcome()
     assert outcome.evaluated.objectives[outcome.on_front].tolist() == [[-9.0, 4.0]]
-
-
-def test_a_continuum_cannot_be_enumerated() -> None:
-    judge = evaluator({"x": Real(0, 1)}, [model("m", lambda x: x, ["x"], ["y"])], [objective("y")])
-    with pytest.raises(ValueError, match="cannot be enumerated"):
-        begun(judge, 10)
 
 
 def test_the_outcome_keeps_the_front_and_an_even_sample_without_further_calls() -> None:

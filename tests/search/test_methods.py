@@ -31,6 +31,7 @@ from dse.run import run
 from dse.search.base import METHODS, Progress, Search, SearchSettings, Start, method_of
 from dse.search.outcome import Outcome
 from dse.search.workers import ALONE, NEVER, Workers
+from dse.study.execution import JoblibConfiguration, joblib_configuration
 from tests.core_examples import (
     MIXED,
     SPEED,
@@ -337,6 +338,7 @@ def test_an_error_is_of_the_first_design_whoever_meets_it(method: str) -> None:
         with pytest.raises(DesignError, match="does not fit") as caught:
             ended(begun(judge, method, 500, 250, workers))
         messages.add(str(caught.value))
+        assert joblib_configuration() == JoblibConfiguration()  # what the search set has ended
     assert len(messages) == 1
 
 

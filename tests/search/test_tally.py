@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 from dse.evaluate.criteria import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
-from dse.evaluate.space import Integer
 from dse.result.tables import SAMPLE, cuts_of
 from dse.search.diagnosis import explain_infeasibility
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
-from tests.core_examples import constraint, evaluator, model, objective, relation
+from tests.core_examples import constraint, relation
 
 numbers = st.integers(-3, 3).map(float) | st.sampled_from([math.nan, math.inf]) | st.floats(-5, 5)
 CONSTRAINTS = (constraint("a", 2.0), constraint("b", 1.0, upper=False), constraint("c", -4.0))
@@ -38,10 +37,8 @@ def batches(draw: st.DrawFn) -> Evaluated:
     return Evaluated(objectives, constrained, np.asarray(feasible))
 
 
-def part(judged: Evaluated, low: int, high: int) -> Tally:
-    rows = np.arange(low, high)
-    some = Evaluated(judged.objectives[rows], judged.constrained[rows], judged.feasible[rows])
-    return Tally.of(rows, some, CONSTRAINTS)
+def part(evaluated: Evaluated, low: int, high: int) -> Tally:
+    return Tally.of(np.arange(low, high), evaluated.rows(slice(low, high)), CONSTRAINTS)
 
 
 def fields(tally: Tally) -> dict[str, Any]:
@@ -50,25 +47,25 @@ def fields(tally: Tally) -> dict[str, Any]:
 
 @given(batches(), st.lists(st.integers(0, 30), max_size=5), st.randoms())
 def test_parts_add_up_to_the_whole_in_any_order(
-    judged: Evaluated, cuts: list[int], rng: Any
+    evaluated: Evaluated, cuts: list[int], rng: Any
 ) -> None:
-    count = len(judged.feasible)
+    count = len(evaluated.feasible)
     edges = [0, *sorted(min(c, count) for c in cuts), count]
-    parts = [part(judged, low, high) for low, high in itertools.pairwise(edges)]
+    parts = [part(evaluated, low, high) for low, high in itertools.pairwise(edges)]
     rng.shuffle(parts)
     total = fields(reduce(Tally.__add__, parts, Tally.empty(3)))
-    whole = fields(part(judged, 0, count))
-    if judged.feasible.any():  # the nearest design matters only where none is feasible
+    whole = fields(part(evaluated, 0, count))
+    if evaluated.feasible.any():  # the nearest design matters only where none is feasible
         for name in ("distance", "nearest", "missed"):
             total.pop(name), whole.pop(name)
     assert total == whole
 
 
 @given(batches())
-def test_counts_and_least_violations_against_a_loop(judged: Evaluated) -> None:
-    tally = part(judged, 0, len(judged.feasible))
-    defined = [not math.isnan(y) for y in judged.objectives[:, 0]]
-    amounts = violations(CONSTRAINTS, judged.constrained).tolist()
+def test_counts_and_least_violations_against_a_loop(evaluated: Evaluated) -> None:
+    tally = part(evaluated, 0, len(evaluated.feasible))
+    defined = [not math.isnan(y) for y in evaluated.objectives[:, 0]]
+    amounts = violations(CONSTRAINTS, evaluated.constrained).tolist()
     assert tally.evaluated == len(amounts)
     assert tally.undefined == defined.count(False)
     assert tally.feasible == sum(
@@ -83,29 +80,22 @@ def test_counts_and_least_violations_against_a_loop(judged: Evaluated) -> None:
         ]
         best = min(candidates, default=(math.inf, -1))
         assert (tally.least[k], tally.admitted[k]) == best
+        alone = [row[k] > 0 and all(row[j] <= 0 for j in range(3) if j != k) for row in amounts]
+        assert tally.alone[k] == sum(alone)
 
 
 def infeasible(
     values: dict[str, list[float]], constraints: tuple[Constraint, ...]
 ) -> tuple[str, list[tuple[str, int]]]:
     """Return what is said, and each way out as (its text, the design that it admits)."""
-    judge = evaluator(
-        {"x": Integer(0, len(next(iter(values.values()))) - 1)},
-        [
-            model(
-                "table",
-                lambda x: tuple(np.array(v)[np.asarray(x, dtype=int)] for v in values.values()),
-                ["x"],
-                list(values),
-            )
-        ],
-        [objective(next(iter(values)))],
-        constraints,
-    )
-    index = np.arange(judge.space.size or 0)
-    judged = judge.evaluate(judge.space.from_index(index))
-    assert not judged.feasible.any()
-    message, remedy = explain_infeasibility(Tally.of(index, judged, constraints), constraints)
+    columns = {name: np.array(column) for name, column in values.items()}
+    objectives = next(iter(columns.values()))[:, None]
+    index = np.arange(len(objectives))
+    constrained = np.column_stack([c.value(columns, len(index)) for c in constraints])
+    holds = (violations(constraints, constrained) <= 0).all(axis=1)
+    evaluated = Evaluated(objectives, constrained, holds & ~np.isnan(objectives[:, 0]))
+    assert not evaluated.feasible.any()
+    message, remedy = explain_infeasibility(Tally.of(index, evaluated, constraints), constraints)
     ways = [w for w in remedy.split("; ") if w]
     found = [
         (w, int(m[1].replace(",", ""))) for w in ways if (m := re.search(r"design ([\d,]+)", w))
@@ -193,28 +183,15 @@ def test_undefined_and_infinite_designs_are_counted_and_not_offered() -> None:
     assert ways == []
 
 
-@given(batches())
-def test_what_a_constraint_cuts_alone_is_what_it_would_let_in(judged: Evaluated) -> None:
-    tally = part(judged, 0, len(judged.feasible))
-    for k, alone in enumerate(tally.alone.tolist()):
-        others = [c for i, c in enumerate(CONSTRAINTS) if i != k]
-        cut = [
-            CONSTRAINTS[k].violation(row[k, None])[0] > 0
-            and all(c.violation(row[CONSTRAINTS.index(c), None])[0] <= 0 for c in others)
-            for row in judged.constrained
-        ]
-        assert alone == sum(cut)
-
-
 def test_a_sample_of_infeasible_designs_is_told_with_the_first_constraint_of_each() -> None:
     rng = np.random.default_rng(2)
     objectives, constrained = rng.normal(size=(6_000, 1)), rng.normal(0.0, 4.0, size=(6_000, 3))
     broken = violations(CONSTRAINTS, constrained) > 0
-    judged = Evaluated(objectives, constrained, np.asarray(~broken.any(axis=1)))
+    evaluated = Evaluated(objectives, constrained, np.asarray(~broken.any(axis=1)))
     numbers = np.arange(6_000) * 3 + 1
-    tally = Tally.of(numbers, judged, CONSTRAINTS)
+    tally = Tally.of(numbers, evaluated, CONSTRAINTS)
     none = np.zeros(6_000, dtype=bool)
-    outcome = Outcome(numbers, {}, judged, none, tally, pd.DataFrame(), False, True, "")
+    outcome = Outcome(numbers, {}, evaluated, none, tally, pd.DataFrame(), False, True, "")
     cuts = cuts_of(CONSTRAINTS, outcome)
     told = {number: k for k, cut in enumerate(cuts) for number in cut.first}
     assert len(told) == sum(len(cut.first) for cut in cuts) == SAMPLE

@@ -469,7 +469,7 @@ def count_terms(law: Law, shape: Shape) -> tuple[int, int]:
 
 
 def weights(points: Points, scale: Array, kept: Mask) -> Array:
-    """Return one over the noise of each point, 0 for those that do not count."""
+    """Return one over the noise of each point, 0 for points that do not count."""
     return np.where(kept, 1.0 / np.where(points.accelerated, scale[1], scale[0]), 0.0)
 
 

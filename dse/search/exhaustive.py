@@ -208,7 +208,7 @@ class _Enumeration:
         )
 
     def _evaluate_again(self, numbers: NDArray[np.int64]) -> Iterator[Evaluated]:
-        """Yield the values of designs, with the objectives of those that constraints exclude.
+        """Yield the values of designs, with the objectives of designs that constraints exclude.
 
         The search did not compute these objectives. If a model raises for them, they are NaN.
         """

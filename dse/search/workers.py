@@ -68,7 +68,7 @@ def is_late(until: float) -> bool:
 class EndedError(DesignError):
     """A process that worked has ended; the text has a place for the `{designs}` of its task.
 
-    The `task`, from 0, is the first one that was not done. Others may have been under way.
+    The `task`, from 0, is the first task without a result. Others may have been under way.
     """
 
     def __init__(self, text: str, task: int = 0) -> None:

@@ -126,7 +126,7 @@ def _targets(evaluator: Evaluator) -> Iterator[tuple[str, tuple[str, ...], Condi
 
 
 def _live_names(evaluator: Evaluator) -> Iterator[tuple[str, set[str]]]:
-    """Yield for each target the names that it depends on, without the names that it binds itself."""
+    """Yield for each target the names that it depends on, without the names that it binds."""
     for target, names, conditions in _targets(evaluator):
         yield target, {*evaluator.wiring.needs(names, conditions).names} - {*conditions}
 

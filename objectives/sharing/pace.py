@@ -91,7 +91,7 @@ class _StreamInterval(NamedTuple):
     " +set_up_time +travel_time"
 )
 @model
-def _bound_window(
+def window_interval(
     streams: Streams,
     pipeline_depth: PipelineDepth,
     clock_period: ClockPeriod,
@@ -116,7 +116,7 @@ def _bound_window(
     " +set_up_time"
 )
 @model
-def _bound_slots(
+def slots_interval(
     pipeline: Pipeline,
     schedule_period: SchedulePeriod,
     clock_period: ClockPeriod,
@@ -132,8 +132,8 @@ def _bound_slots(
     return _StreamInterval(np.maximum(set_up_time, slots))
 
 
-@lower_bound(stream_interval=_bound_slots)
-@lower_bound(stream_interval=_bound_window)
+@lower_bound(stream_interval=slots_interval)
+@lower_bound(stream_interval=window_interval)
 @model
 def stream_interval(
     pipeline: Pipeline,

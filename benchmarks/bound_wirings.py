@@ -11,7 +11,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space, Values
 from dse.evaluate.wiring import Wiring, conflicts
 from dse.model import Model, Quantity
-from dse.study.library import models
+from dse.study.catalog import models
 
 _MOST = 3_000  # designs
 

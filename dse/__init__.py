@@ -54,15 +54,14 @@ if TYPE_CHECKING:
         load_result,
     )
     from dse.evaluate.wiring import ModelError
-    from dse.model.declarations import lower_bound, monotonic
+    from dse.model.declarations import Requirement, lower_bound, monotonic, requires
     from dse.model.quantity import Array, Floats, Quantity, Resource
-    from dse.model.requirement import Requirement, requires
     from dse.problems import DseError, InfeasibleError, InputError
     from dse.run import StoppedError
 
 _HOMES = {
     "Array": "dse.model.quantity",
-    "Requirement": "dse.model.requirement",
+    "Requirement": "dse.model.declarations",
     "DseError": "dse.problems",
     "Explanation": "dse.api",
     "Floats": "dse.model.quantity",
@@ -78,7 +77,7 @@ _HOMES = {
     "Sweep": "dse.api",
     "lower_bound": "dse.model.declarations",
     "compare": "dse.api",
-    "requires": "dse.model.requirement",
+    "requires": "dse.model.declarations",
     "from_mapping": "dse.api",
     "load": "dse.api",
     "load_result": "dse.api",

@@ -380,7 +380,7 @@ def list_command(name: str | None) -> None:
     NAME is a model, a quantity, a catalog or an entry, or a part of a name. Models show their
     inputs and outputs, and catalogs show their entries.
     """
-    from dse.study.library import catalogs, models
+    from dse.study.catalog import catalogs, models
     from dse.terminal import Terminal
 
     listed = models(name), catalogs(name)

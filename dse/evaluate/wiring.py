@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Conditions, Constraint, Reduction, in_words
 from dse.evaluate.samples import SAMPLE, Spread
 from dse.model.contract import ContractError, Model, changes_inputs
+from dse.model.declarations import ModelRequirement
 from dse.model.grammar import Expression, Number
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.relation import Relation, scaled_name
-from dse.model.requirement import ModelRequirement
 from dse.model.units import UnitError, factor
 from dse.model.values import show
 from dse.problems import DseError, Problem

@@ -39,9 +39,8 @@ from dse.explain.changes import (
 )
 from dse.explain.sensitivity import PART, SPACE, Kind, gain_factor
 from dse.explain.targets import are_beneficial, benefit_names, list_benefits, meets_target
-from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import percent, worded
+from dse.model.values import amount, percent, worded
 from dse.result.record import Front, Result
 from dse.study.alternatives import alternatives
 from dse.study.study import ResolvedStudy

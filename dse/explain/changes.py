@@ -16,9 +16,8 @@ from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import Choice, Integer, Points, Space, Values, Variable
 from dse.evaluate.table_space import TableSpace
 from dse.explain.sensitivity import SPACE, Kind, gain_factor
-from dse.model.amounts import amount
 from dse.model.quantity import Array, Quantity
-from dse.model.values import change, number, percent, worded
+from dse.model.values import amount, change, number, percent, worded
 from dse.result.record import Result
 
 _MAX_VALUES = 64  # values along a variable that has more, in addition to the next ones

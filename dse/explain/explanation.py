@@ -28,9 +28,8 @@ from dse.explain.robustness import (
 )
 from dse.explain.sensitivity import PART, SPACE, Sensitivity, find_sensitivities
 from dse.explain.targets import describe_missing_benefit, describe_target
-from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import conditioned, plural, tell, worded
+from dse.model.values import amount, conditioned, plural, tell, worded
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy

@@ -27,8 +27,7 @@ from dse.explain.targets import (
     meets_bounds,
     values_of,
 )
-from dse.model.amounts import amount
-from dse.model.values import conditioned, plural, worded
+from dse.model.values import amount, conditioned, plural, worded
 from dse.result.record import Certificate, Result
 from dse.study.study import ResolvedStudy
 

@@ -25,12 +25,11 @@ from dse.evaluate.target import (
     read_target,
 )
 from dse.explain.changes import Neighbours, describe_design, find_neighbours
-from dse.model.amounts import amount
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Array, Quantity
 from dse.model.relation import Relation
 from dse.model.units import UnitError
-from dse.model.values import number, percent, worded
+from dse.model.values import amount, number, percent, worded
 from dse.problems import InputError, Problem, nearest
 from dse.result.record import Best, Certificate, Front, Result, TargetAnswer
 from dse.study.study import ResolvedStudy

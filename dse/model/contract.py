@@ -10,10 +10,15 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from dse.model.declarations import Monotonicity, declared_lower_bounds, declared_monotonicity
+from dse.model.declarations import (
+    ModelRequirement,
+    Monotonicity,
+    Requirement,
+    declared_lower_bounds,
+    declared_monotonicity,
+)
 from dse.model.decorators import model
 from dse.model.quantity import Array, Quantity, Resource
-from dse.model.requirement import ModelRequirement, Requirement
 from dse.model.signature import declaration, fields_of, layout
 from dse.problems import InputError, Problem
 

@@ -6,8 +6,7 @@
 * `panels`: pictures and tables of a run, of a design and of sections
 * `curve_plots`: curves and optimization regions
 * `section_plot`: the pictures of sections that models write
-* `narrow`: the study of a selection, for the page to write
-* `payload`: the data of the page as JSON
+* `payload`: the data of the page as JSON, and the study of a selection
 * `shell`: style, scripts and policy of every page
 * `page`: the page, with ``page.html`` and ``*.js``
 """

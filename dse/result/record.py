@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import find_compromise, hypervolume, scaled
-from dse.model.amounts import amount
 from dse.model.dimension import CLOCK
 from dse.model.filter import Field, read_filter
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Array
-from dse.model.values import plural, worded
+from dse.model.values import amount, plural, worded
 from dse.problems import DseError, InputError, Problem, nearest
 from dse.search.reproduction import Reproduction
 

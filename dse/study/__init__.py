@@ -11,7 +11,7 @@
 `resolve`
     The stages from tables to an evaluator.
 `catalog`
-    Catalogs: where they are, and their entries.
+    Catalogs: where they are, and their entries; all installed models and catalogs.
 `design_table`
     Tables of designs, and of measurements.
 `input_files`
@@ -24,8 +24,6 @@
     Studies with other inputs.
 `alternatives`
     Catalog entries that a study leaves out.
-`library`
-    Installed models and catalogs.
 `draft`
     First drafts of studies.
 `execution`

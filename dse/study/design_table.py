@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.model.nearest_unit import nearest_unit
 from dse.model.quantity import Array
-from dse.model.units import is_unit
+from dse.model.units import is_unit, nearest_unit
 from dse.problems import InputError, Problem, check_regular, nearest
 from dse.study.toml_files import MAX_NAME
 

@@ -11,8 +11,7 @@ from rich.text import Text
 from dse.model.quantity import Quantity, Resource
 from dse.model.values import number
 from dse.problems import printable
-from dse.study.catalog import Catalog, Row
-from dse.study.library import Listed
+from dse.study.catalog import Catalog, Listed, Row
 from dse.study.schema import InputValue
 from dse.terminal.layout import escape, hanging, indented
 

@@ -27,8 +27,7 @@ from dse.result.progress import Status
 from dse.result.record import Certificate, Result
 from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import describe_ground
-from dse.study.catalog import Catalog
-from dse.study.library import Listed, near
+from dse.study.catalog import Catalog, Listed, near
 from dse.study.study import ResolvedStudy
 from dse.terminal.best import best_designs
 from dse.terminal.layout import escape, hanging, indented, span

@@ -18,8 +18,8 @@ from dse.cli import commands
 from dse.evaluate.target import read_target
 from dse.explain.advice import find_steps
 from dse.explain.targets import answer_target
-from dse.model.amounts import amount
 from dse.model.grammar import GrammarError
+from dse.model.values import amount
 from dse.problems import InputError
 from dse.result.folder import load_result, study_of
 from tests.toy import MODEL, STUDY

@@ -15,7 +15,7 @@ from selenium.webdriver import Chrome
 
 import dse
 from dse.model import Floats, Quantity
-from dse.report.narrow import narrow
+from dse.report.payload import narrow
 from tests.browser import browser, open_report
 
 MODEL = """

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from dse.cli import commands
-from dse.study.library import catalogs, models, near
+from dse.study.catalog import catalogs, models, near
 
 _ROWS = "given by rows of catalogs"
 

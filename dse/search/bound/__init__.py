@@ -4,7 +4,7 @@
     The branch and bound: its state, its steps, its certificate.
 `boxes`, `cells`
     Boxes of designs, and the cells of each variable that make them.
-`ranges`, `intervals`, `tables`
+`ranges`
     Bounds of objectives and constraints over boxes: through models, relations and tables.
 `monotonicity`
     How quantities change along variables: best ends, and declarations that bounds lack.

@@ -8,6 +8,8 @@ is not declared, the domain of the output is all that is known, until the input 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,13 +22,13 @@ from dse.evaluate.criteria import Conditions, Constraint, reduced_end
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import skip_errors
 from dse.evaluate.samples import SAMPLE, Spread
-from dse.evaluate.wiring import Key, called
+from dse.evaluate.wiring import Key, Wiring, called
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN
+from dse.model.grammar import Call, Expression, Name, Number
 from dse.model.quantity import Array, Resource
-from dse.search.bound.cells import Axis, Bounds, Boxes, Extremes, domain_end, pyramid
-from dse.search.bound.intervals import violation_range
-from dse.search.bound.tables import fits, tabled
+from dse.model.relation import OPERATIONS, Relation
+from dse.search.bound.cells import Axis, Bounds, Boxes, Extremes, domain_end, extremes, pyramid
 from dse.search.workers import Workers
 
 Side: TypeAlias = int
@@ -411,3 +413,224 @@ def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
     until = 0.0 if evaluator.on_error == "skip" else workers.midway
     elsewhere = workers.call if workers.backend == "loky" else None
     return Ranges(skip_errors(evaluator), until, elsewhere)
+
+
+# Relations over ranges: bounds of a relation's violation from bounds of its quantities.
+
+Range: TypeAlias = tuple[Any, Any]
+"""The least and the greatest value."""
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+
+
+def violation_range(relation: Relation, ranges: Mapping[str, Range]) -> tuple[Array, Array]:
+    """Return between what the violation of a relation lies; see `Relation.violation`.
+
+    Parameters
+    ----------
+    ranges : mapping of str to pair of ndarray
+        Of each of its names; equal ends for a value that is known.
+    """
+    with np.errstate(all="ignore"):
+        left, right = (_range(node, ranges) for node in (relation.left, relation.right))
+        if relation.relation.startswith(">"):
+            left, right = right, left
+        low, high = _difference(left, right)
+        if relation.relation == "==":
+            low, high = _magnitude((low, high))
+            if relation.slack:  # of the lesser side
+                sizes = zip(_magnitude(left), _magnitude(right), strict=True)
+                least, most = (relation.slack * np.minimum(*ends) for ends in sizes)
+                touch, (low, high) = low == 0, _outwards(low - most, high - least)
+                high = np.where(touch, np.maximum(high, 0.0), high)  # sides that are equal: 0
+        if relation.strict:  # equality breaks it by the least positive number
+            tiny = np.finfo(np.float64).tiny
+            low, high = np.where(low == 0, tiny, low), np.where(high == 0, tiny, high)
+    # NaN says nothing
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _difference(left: Range, right: Range) -> Range:
+    """Return the difference of two ranges; of equal infinities it is 0, as for a relation."""
+    low, high = left[0] - right[1], left[1] - right[0]
+    return np.where(left[0] == right[1], 0.0, low), np.where(left[1] == right[0], 0.0, high)
+
+
+def _magnitude(range_: Range) -> Range:
+    low, high = range_
+    ends = np.abs(low), np.abs(high)
+    inside = (low <= 0) & (high >= 0)
+    return np.where(inside, 0.0, np.minimum(*ends)), np.maximum(*ends)
+
+
+def _range(node: Expression, ranges: Mapping[str, Range]) -> Range:
+    match node:
+        case Number(written=number):
+            return np.float64(number), np.float64(number)
+        case Name(name=name):
+            return ranges[name]
+        case Call(function=function, parts=parts):
+            return _operation_range(function, [_range(part, ranges) for part in parts])
+    raise AssertionError(node)
+
+
+def _operation_range(function: str, parts: list[Range]) -> Range:
+    match function:
+        case "+":
+            (left_low, left_high), (right_low, right_high) = parts
+            return _outwards(left_low + right_low, left_high + right_high)
+        case "-":
+            (left_low, left_high), (right_low, right_high) = parts
+            return _outwards(left_low - right_high, left_high - right_low)
+        case "negative":
+            return -parts[0][1], -parts[0][0]
+        case "abs":
+            return _magnitude(parts[0])
+        case "*":
+            return _outwards(*_corners(np.multiply, *parts))
+        case "/" | "//" | "**" | "%":
+            return _partial_range(function, *parts)
+    # each other function rises
+    low, high = (OPERATIONS[function](*(part[side] for part in parts)) for side in (0, 1))
+    return (low, high) if function in ("ceil", "floor", "max", "min") else _outwards(low, high)
+
+
+def _partial_range(function: str, left: Range, right: Range) -> Range:
+    """Return the range of an operation that is monotonic only on a part of its domain."""
+    known = (left[0] == left[1]) & (right[0] == right[1])
+    if function == "%":
+        value = np.mod(left[0], right[0])
+        return _or_unknown(known, (value, value))
+    sound = left[0] > 0 if function == "**" else (right[0] > 0) | (right[1] < 0)
+    return _or_unknown(known | sound, _outwards(*_corners(OPERATIONS[function], left, right)))
+
+
+def _corners(function: Callable[..., Any], left: Range, right: Range) -> Range:
+    values = [function(a, b) for a in left for b in right]
+    low, high = values[0], values[0]
+    for value in values[1:]:  # NaN, of 0 times infinity, stays: it says nothing
+        low, high = np.minimum(low, value), np.maximum(high, value)
+    return low, high
+
+
+def _outwards(low: Any, high: Any) -> Range:
+    """Widen a range by rounding; one of equal ends is a value, computed as the relation does."""
+    same = low == high
+    return (
+        np.where(same, low, low - _ROUNDING * np.abs(low)),
+        np.where(same, high, high + _ROUNDING * np.abs(high)),
+    )
+
+
+def _or_unknown(sound: Any, range_: Range) -> Range:
+    return np.where(sound, range_[0], -np.inf), np.where(sound, range_[1], np.inf)
+
+
+# Tables: an output over all cells of the few variables that it depends on, with its extremes.
+
+_ROWS = 1 << 17  # combinations beyond which there is no table
+_CELLS = 1 << 20  # combinations of cells beyond which there is none
+
+
+def fits(axes: Sequence[Axis], bound: Mapping[str, Any]) -> bool:
+    """Return whether an output has a table over some variables, under some conditions."""
+    width = max((len(v) for v in bound.values() if isinstance(v, tuple)), default=1)
+    if any(axis.continuous for axis in axes):
+        return False
+    rows = math.prod(axis.count for axis in axes) * width
+    return rows <= _ROWS and math.prod(2 * axis.count for axis in axes) * width <= _CELLS
+
+
+def tabled(
+    wiring: Wiring,
+    request: tuple[str, Conditions],
+    axes: Sequence[Axis],
+    used: tuple[int, ...],
+    until: float,
+) -> Extremes | None:
+    """Return the extremes of an output over all cells; None if the deadline comes first.
+
+    Parameters
+    ----------
+    request : (str, dict)
+        The output, and its conditions.
+    axes : sequence of Axis
+        Of all variables.
+    used : tuple of int
+        The indices of the axes that it depends on.
+    until : float
+        The `time.time` after which no model is run.
+
+    Raises
+    ------
+    ModelError
+        If a model raises.
+    """
+    shape = tuple(axes[i].count for i in used)
+    value = in_pieces(wiring, request, _columns(axes, used, shape), math.prod(shape), until)
+    if value is None:
+        return None
+    grid = value.reshape((*value.shape[:-1], *shape))
+    ends = extremes(grid, len(shape), np.minimum), extremes(grid, len(shape), np.maximum)
+    if not np.isnan(grid).any():
+        return Extremes(used, ends, ends)
+    defined = extremes(grid, len(shape), np.fmin), extremes(grid, len(shape), np.fmax)
+    return Extremes(used, ends, defined)
+
+
+def _columns(axes: Sequence[Axis], used: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return every combination of some variables' values, and one value of each other."""
+    columns: dict[str, Any] = {}
+    places = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), int)
+    for i, axis in enumerate(axes):
+        if i in used:
+            chosen = places[used.index(i)]
+            columns |= {n: v[chosen] for n, v in axis.quantities().items()}
+        elif axis.continuous:
+            columns[axis.name] = axis.at(np.zeros(1, dtype=np.int64))[0]
+        else:
+            columns |= {n: v[0] for n, v in axis.quantities().items()}
+    return columns
+
+
+_PIECE = 1 << 12  # designs evaluated together, at most
+_QUICK = 0.05  # seconds; a piece that takes longer is followed by none that is larger
+
+
+def in_pieces(
+    wiring: Wiring,
+    request: tuple[str, Conditions],
+    columns: Mapping[str, Any],
+    rows: int,
+    until: float = np.inf,
+) -> Array | None:
+    """Return a quantity for some designs; None if the time is over before.
+
+    Parameters
+    ----------
+    request : tuple of str and mapping
+        The quantity, and its conditions.
+    columns : mapping of str to ndarray, shape (rows,), or number
+        By quantity name.
+    until : float
+        A deadline, by `time.time`; without one, all are evaluated at once.
+
+    Returns
+    -------
+    ndarray, shape (rows,) or (scenarios, rows), or None
+        The quantity in its unit.
+    """
+    parts: list[Array] = []
+    low, size = 0, rows if until == np.inf else 1
+    while low < rows:
+        began = time.time()
+        if began > until:
+            return None
+        high = min(low + size, rows)
+        some = {n: v[low:high] if np.ndim(v) else v for n, v in columns.items()}
+        (value,) = wiring.evaluate([request], some)
+        value = np.asarray(value, dtype=np.float64)
+        parts.append(np.broadcast_to(value, (*value.shape[:-1], high - low)))
+        low = high
+        if time.time() - began < _QUICK:
+            size = min(8 * size, _PIECE)
+    return np.concatenate(parts, axis=-1)

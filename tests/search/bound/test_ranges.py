@@ -18,8 +18,7 @@ from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.model import Model, Quantity
 from dse.model.relation import read_relation
 from dse.search.bound import tables
-from dse.search.bound.intervals import violation_range
-from dse.search.bound.ranges import Ranges
+from dse.search.bound.ranges import Ranges, violation_range
 from dse.search.bound.refutation import make_random_boxes
 from tests.core_examples import constraint, evaluator, model, objective, relation
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.model.nearest_unit import nearest_unit
+from dse.model.units import nearest_unit
 from dse.problems import InputError
 from tests.study.resolve.test_table import STUDY
 

@@ -1,12 +1,12 @@
 """Bounding beside enumeration, and over spaces beyond it: seconds, boxes, bytes.
 
-    python -m benchmarks.bounds parts [COUNT]    # random parts of shipped studies, random wirings
+    python -m benchmarks.bounds parts [COUNT]    # parts of shipped studies, random model graphs
     python -m benchmarks.bounds spaces [NAME]    # large spaces and continua, exact and up to 1 %
     python -m benchmarks.bounds limit [SECONDS]  # a search that is cut short, and what it proved
 
 `parts` takes COUNT (200 if absent) random sub-spaces of each shipped study, half of them with
-random outputs as objectives, and as many random wirings of all shipped models; it ends with 1 if a
-front is not that of the enumeration, or a set does not cover it within 1 %. `spaces`
+random outputs as objectives, and as many random model graphs of all shipped models. It ends
+with 1 if a front is not that of the enumeration, or a set does not cover it within 1 %. `spaces`
 takes those whose names begin with NAME. `limit` stops an exact search of spaces that do not close
 after SECONDS (5 if absent); a longer search then tells how far the front really is from the best
 designs, and the command ends with 1 if that is more than the gap. Processor time is what the whole
@@ -25,8 +25,8 @@ from multiprocessing import get_context
 import numpy as np
 
 import dse
+from benchmarks.bound_model_graphs import wired
 from benchmarks.bound_problems import lanes
-from benchmarks.bound_wirings import wired
 from benchmarks.peer_problems import five
 from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
@@ -79,7 +79,7 @@ def same(part: Evaluator) -> bool:
 
 
 def parts(count: int) -> int:
-    """Compare random parts of shipped studies, and random wirings; return how many differ."""
+    """Compare random parts of shipped studies, and random model graphs; return how many differ."""
 
     def part(name: str) -> Callable[[int, np.random.Generator], Evaluator]:
         evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
@@ -91,7 +91,7 @@ def parts(count: int) -> int:
         return drawn
 
     every = {path.stem: part(path.stem) for path in sorted(STUDIES.glob("*.toml"))}
-    every |= {"random wirings": lambda _, rng: wired(rng)}
+    every |= {"random model graphs": lambda _, rng: wired(rng)}
     wrong = 0
     for number, (name, draw) in enumerate(every.items()):
         began, different, designs = time.process_time(), [], 0

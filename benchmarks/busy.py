@@ -57,8 +57,10 @@ def search(path: Path) -> Work:
     """Search a study in one thread, and return the work that this took."""
     study = dse.load(path)
     calls: list[tuple[str, int]] = []
-    models = tuple(_Counting(**vars(m), calls=calls) for m in study.evaluator.wiring.models)
-    evaluator = replace(study.evaluator, wiring=replace(study.evaluator.wiring, models=models))
+    models = tuple(_Counting(**vars(m), calls=calls) for m in study.evaluator.model_graph.models)
+    evaluator = replace(
+        study.evaluator, model_graph=replace(study.evaluator.model_graph, models=models)
+    )
     began, steps, checkpoints, kept = time.perf_counter(), 0, 0, 0
     under_way = method_of(study.plan.method).start(Start(evaluator, study.plan))
     for _ in under_way.steps():

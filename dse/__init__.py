@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         load,
         load_result,
     )
-    from dse.evaluate.wiring import ModelError
+    from dse.evaluate.model_graph import ModelError
     from dse.model.declarations import Requirement, lower_bound, monotonic, requires
     from dse.model.quantity import Array, Floats, Quantity, Resource
     from dse.problems import DseError, InfeasibleError, InputError
@@ -68,7 +68,7 @@ _HOMES = {
     "Front": "dse.api",
     "InfeasibleError": "dse.problems",
     "InputError": "dse.problems",
-    "ModelError": "dse.evaluate.wiring",
+    "ModelError": "dse.evaluate.model_graph",
     "Quantity": "dse.model.quantity",
     "Resource": "dse.model.quantity",
     "StoppedError": "dse.run",

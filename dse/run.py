@@ -14,8 +14,8 @@ import numpy as np
 
 from dse.evaluate.audit import RepeatabilityError, audit
 from dse.evaluate.failures import DesignError
+from dse.evaluate.model_graph import ModelError
 from dse.evaluate.trace import steps
-from dse.evaluate.wiring import ModelError
 from dse.explain.targets import answer_target
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import folder as files
@@ -333,7 +333,7 @@ def _check(session: _Session, ended: _Ended) -> Reproduction | None:
     """
     study, outcome, check = session.study, ended.outcome, None
     claims = outcome.complete or (outcome.gap is not None and np.isfinite(outcome.gap.reached))
-    if study.evaluator.wiring.models and (claims or not ended.goes_on):
+    if study.evaluator.model_graph.models and (claims or not ended.goes_on):
         try:
             workers = replace(session.workers, until=NEVER)
             check = workers.call(reproduce, study.evaluator, outcome)
@@ -502,8 +502,8 @@ def report(
     uncertain = uncertain_section(robustness, choice)
     ranking = ranking_section(explanations[0].ranking if explanations else {})
     sections = [*provenance_section(provenance), *uncertain, *ranking, *sections]
-    wiring = steps(study.evaluator)
-    write_report(result, explanations, path, study.text, sections, wiring, answer)
+    model_graph = steps(study.evaluator)
+    write_report(result, explanations, path, study.text, sections, model_graph, answer)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
     return answer_data(answer) | robustness_data(robustness) | provenance_data(provenance)

@@ -12,8 +12,8 @@ import pytest
 from dse.cli import main
 from dse.evaluate.criteria import Constraint, Objective, Reduction
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import Choice, Integer, Real, Space, Values, Variable
-from dse.evaluate.wiring import Wiring
 from dse.model import Model, Quantity
 from dse.model.relation import read_relation
 
@@ -45,8 +45,10 @@ def model(
     )
 
 
-def wiring(models: Sequence[Model], varied: Sequence[str] = (), **constants: float) -> Wiring:
-    return Wiring(tuple(models), constants, frozenset(varied))
+def model_graph(
+    models: Sequence[Model], varied: Sequence[str] = (), **constants: float
+) -> ModelGraph:
+    return ModelGraph(tuple(models), constants, frozenset(varied))
 
 
 def objective(
@@ -88,7 +90,7 @@ def evaluator(
     **constants: float,
 ) -> Evaluator:
     whole = Space(space)
-    wired = wiring(models, tuple(whole.quantities()), **constants)
+    wired = model_graph(models, tuple(whole.quantities()), **constants)
     return Evaluator(wired, whole, tuple(objectives), tuple(constraints))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.api import Study
-from dse.evaluate.wiring import Wiring
+from dse.evaluate.model_graph import ModelGraph
 from tests.oracles.system import Estimate, System, saturated_interval, simulate
 
 PREDICTED = ("call_time", "call_interval")
@@ -33,18 +33,20 @@ def quantities(
     study: Study, designs: pd.DataFrame, names: Iterable[str], granularity: float
 ) -> pd.DataFrame:
     """Return quantities of designs at a granularity; times in seconds, rates a second."""
-    space, wiring = study.evaluator.space, study.evaluator.wiring
+    space, model_graph = study.evaluator.space, study.evaluator.model_graph
     points = space.from_labels({name: designs[name].to_numpy() for name in space.variables})
     requests = [(name, {"granularity": granularity}) for name in names]
-    found = dict(zip(names, wiring.evaluate(requests, space.columns(points)), strict=True))
-    clock = float(wiring.constants["clock"])
-    columns = {n: np.broadcast_to(_si(wiring, n, v, clock), len(designs)) for n, v in found.items()}
+    found = dict(zip(names, model_graph.evaluate(requests, space.columns(points)), strict=True))
+    clock = float(model_graph.constants["clock"])
+    columns = {
+        n: np.broadcast_to(_si(model_graph, n, v, clock), len(designs)) for n, v in found.items()
+    }
     return pd.DataFrame(columns, index=designs.index)
 
 
-def _si(wiring: Wiring, name: str, value: Any, clock: float) -> NDArray[np.float64]:
+def _si(model_graph: ModelGraph, name: str, value: Any, clock: float) -> NDArray[np.float64]:
     """Convert from cycles of the host."""
-    unit = wiring.quantities[name].unit if name in wiring.quantities else ""
+    unit = model_graph.quantities[name].unit if name in model_graph.quantities else ""
     power = unit.startswith("cycle") - unit.endswith("/cycle")
     return np.asarray(value, dtype=np.float64) / clock**power
 
@@ -83,8 +85,8 @@ def spread(table: pd.DataFrame, count: int) -> pd.DataFrame:
 
 def predicted(study: Study, found: Sequence[System], names: Iterable[str]) -> pd.DataFrame:
     """Return quantities of systems by the study's models, whatever the study's own inputs are."""
-    wiring = study.evaluator.wiring
-    clock = float(wiring.constants["clock"])
+    model_graph = study.evaluator.model_graph
+    clock = float(model_graph.constants["clock"])
     table = pd.DataFrame([vars(system) for system in found]).astype(float)
     bound = {name: table[name] for name in SAME}
     bound |= {
@@ -96,10 +98,10 @@ def predicted(study: Study, found: Sequence[System], names: Iterable[str]) -> pd
     }
     conditions = {name: tuple(map(float, column)) for name, column in bound.items()}
     columns = study.evaluator.space.columns(study.evaluator.space.from_index(np.zeros(1, int)))
-    values = wiring.evaluate([(name, conditions) for name in names], columns)
+    values = model_graph.evaluate([(name, conditions) for name in names], columns)
     return pd.DataFrame(
         {
-            name: _si(wiring, name, value, clock).reshape(-1)
+            name: _si(model_graph, name, value, clock).reshape(-1)
             for name, value in zip(names, values, strict=True)
         }
     )

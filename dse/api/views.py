@@ -20,8 +20,8 @@ _MAX_VALUES = 6  # values of a variable that a notebook shows
 
 def study_line(study: ResolvedStudy) -> str:
     """Return a study in one line."""
-    models = ", ".join(model.name for model in study.evaluator.wiring.models)
-    count = len(study.evaluator.wiring.models)
+    models = ", ".join(model.name for model in study.evaluator.model_graph.models)
+    count = len(study.evaluator.model_graph.models)
     named = models if count <= 2 else f"{count} models"
     return f"<Study '{study.name}': {named or 'a table'}; {_size(study)}>"
 
@@ -29,7 +29,7 @@ def study_line(study: ResolvedStudy) -> str:
 def study_html(study: ResolvedStudy) -> str:
     """Return a study's variables, objectives and constraints as HTML."""
     evaluator = study.evaluator
-    quantities = evaluator.wiring.quantities
+    quantities = evaluator.model_graph.quantities
     rows = []
     for name, variable in evaluator.space.variables.items():
         unit = quantities[name].unit if name in quantities else ""

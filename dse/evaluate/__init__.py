@@ -4,7 +4,7 @@
 * `table_space`: designs that were evaluated elsewhere, as rows of a table.
 * `samples`: uncertain inputs: their distributions, and samples of them as scenarios.
 * `criteria`: objectives and constraints, their conditions, and scenarios as one number.
-* `wiring`: the model graph, joined by quantity name: its conflicts, requirements and evaluation.
+* `model_graph`: models joined by quantity name: conflicts, requirements and evaluation.
 * `evaluator`: models, space, objectives and constraints together.
 * `failures`: designs that a model raises for: found in their batch, named, or without a value.
 * `lookup_tables`: models that are run once for inputs that repeat.

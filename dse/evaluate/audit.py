@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.failures import describe_design, evaluate_designs
+from dse.evaluate.model_graph import ModelError
 from dse.evaluate.space import Points, Space
-from dse.evaluate.wiring import ModelError
 from dse.model.contract import ContractError, Model
 from dse.model.pairs import contradiction
 from dse.model.quantity import Array, Quantity, Resource
@@ -155,13 +155,15 @@ class _Watch:
 
     def evaluate(self) -> None:
         """Evaluate the sample with a check of each model."""
-        wiring = self.evaluator.wiring
+        model_graph = self.evaluator.model_graph
         models = tuple(
             _WatchedModel(**{f.name: getattr(m, f.name) for f in fields(Model)}, own=m, watch=self)
-            for m in wiring.models
+            for m in model_graph.models
         )
         with suppress(ModelError):
-            replace(self.evaluator, wiring=replace(wiring, models=models)).evaluate(self.points)
+            replace(self.evaluator, model_graph=replace(model_graph, models=models)).evaluate(
+                self.points
+            )
 
     def check(self, model: Model, inputs: Mapping[str, Any]) -> dict[str, Array]:
         """Return the outputs of a run, after the same run once more and in parts."""
@@ -305,16 +307,16 @@ def _contradicted_declarations(evaluator: Evaluator, points: Points) -> dict[str
     Bounds depend on it. A search that evaluates all designs does not, but a later search may. Each
     input of some designs thus takes the values of other designs, with all other inputs fixed.
     """
-    wiring = evaluator.wiring
-    models = {model.name: model for model in wiring.models}
+    model_graph = evaluator.model_graph
+    models = {model.name: model for model in model_graph.models}
     columns, count = evaluator.space.columns(points), len(next(iter(points.values())))
     notes: dict[str, str] = {}
-    for name, bound in wiring.runs(evaluator.requests()):
+    for name, bound in model_graph.runs(evaluator.requests()):
         model, rng = models[name], np.random.default_rng(0)
         if not model.monotonic:
             continue
         with suppress(Exception, SystemExit):  # the search reports what a model raises
-            one = wiring.given(model, dict(bound), columns)
+            one = model_graph.given(model, dict(bound), columns)
             for each, value in one.items():
                 if not isinstance(model.inputs[each], Resource):
                     column = np.asarray(value, dtype=np.float64)
@@ -414,7 +416,7 @@ def _differ(one: Any, other: Any) -> NDArray[np.bool_]:
 
 def explain_rule(evaluator: Evaluator) -> str:
     """Return the rule that a model has broken, in words."""
-    declared = any(m.monotonic or m.lower_bounds for m in evaluator.wiring.models)
+    declared = any(m.monotonic or m.lower_bounds for m in evaluator.model_graph.models)
     why = (
         "The outputs of a model must depend only on its inputs: not on other designs of the batch, "
         "other threads, earlier calls, the time or the environment."
@@ -429,13 +431,15 @@ def show_exactly(value: float, unit: str) -> str:
 
 def _model_at_fault(evaluator: Evaluator, design: Points, quantity: str) -> str:
     """Return the first model on the way to a quantity that depends on its batch, or all models."""
-    wiring = evaluator.wiring
+    model_graph = evaluator.model_graph
     requests = [r for r in evaluator.requests() if r[0] == quantity][:1]
     many = {n: np.repeat(v, _DIAGNOSED_ROWS) for n, v in design.items()}
-    names = list(dict.fromkeys(key[0] for key in wiring.runs(requests)))
+    names = list(dict.fromkeys(key[0] for key in model_graph.runs(requests)))
     with suppress(ModelError):
-        runs = [wiring.done(requests, evaluator.space.columns(p)) for p in (design, many, design)]
-        for key in wiring.runs(requests):
+        runs = [
+            model_graph.done(requests, evaluator.space.columns(p)) for p in (design, many, design)
+        ]
+        for key in model_graph.runs(requests):
             first, *others = (run[key] for run in runs)
             if any(_differ(first[n], other[n]).any() for other in others for n in first):
                 return key[0]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Conditions, Constraint, Objective, scenarios, violations
+from dse.evaluate.model_graph import Evaluation, Key, ModelGraph
 from dse.evaluate.space import Points, Space
-from dse.evaluate.wiring import Evaluation, Key, Wiring
 from dse.model.quantity import Array, Quantity
 
 _CHUNK = 1 << 24  # designs times scenarios per chunk, which bounds the memory of arrays
@@ -105,7 +105,7 @@ class Evaluator:
 
     Parameters
     ----------
-    wiring : Wiring
+    model graph : Model graph
         The models and constants.
     space : Space
         The variables.
@@ -119,7 +119,7 @@ class Evaluator:
         Whether objectives are computed only for designs that meet the numeric constraints.
     """
 
-    wiring: Wiring
+    model_graph: ModelGraph
     space: Space
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...]
@@ -146,7 +146,7 @@ class Evaluator:
 
         A mean over scenarios stays between its terms, but need not be a whole number.
         """
-        quantities = self.wiring.quantities
+        quantities = self.model_graph.quantities
         domains = [quantities.get(o.quantity) for o in self.objectives]
         for i, (objective, domain) in enumerate(zip(self.objectives, domains, strict=True)):
             if domain is not None and objective.reduction is not None:
@@ -162,7 +162,9 @@ class Evaluator:
         constraints = (
             constraint
             for constraint in self.constraints
-            if not self.wiring.runs([(name, constraint.conditions) for name in constraint.names])
+            if not self.model_graph.runs(
+                [(name, constraint.conditions) for name in constraint.names]
+            )
             and any(n in owned and n not in constraint.conditions for n in constraint.names)
         )
         return replace(self, objectives=(), constraints=tuple(constraints))
@@ -193,10 +195,10 @@ class Evaluator:
         count: int,
         known: Mapping[Key, Mapping[str, Array]] | None = None,
     ) -> Evaluated:
-        """Evaluate designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
+        """Evaluate designs given as columns by name; `known` as in `ModelGraph.evaluate`."""
         if not known and count > self._block:
             return concatenate([self.evaluate_columns(*b) for b in self._blocks(columns, count)])
-        evaluation = Evaluation(self.wiring, columns, dict(known or {}))
+        evaluation = Evaluation(self.model_graph, columns, dict(known or {}))
         constrained = self._constrained(evaluation, count)
         amounts = self.violations(constrained)
         allowed, excluded = (amounts <= 0).all(axis=1), (amounts > 0).any(axis=1)
@@ -218,17 +220,17 @@ class Evaluator:
     ) -> Array:
         """Return the objectives (designs, objectives) of designs given as columns.
 
-        `known` as in `Wiring.evaluate`.
+        `known` as in `ModelGraph.evaluate`.
         """
         return replace(self, constraints=()).evaluate_columns(columns, count, known).objectives
 
     def objective_runs(
         self, columns: Mapping[str, Array], count: int
     ) -> dict[Key, Mapping[str, Array]]:
-        """Return what `objective_values` runs, for `Wiring.unmoved`; nothing of many designs."""
+        """Return the runs of `objective_values`, for `ModelGraph.unmoved`; none of many designs."""
         if count > self._block:
             return {}
-        return self.wiring.done(self._objective_requests(), columns)
+        return self.model_graph.done(self._objective_requests(), columns)
 
     def violations(self, constrained: Array) -> Array:
         """Return by how much designs violate each constraint; see `criteria.violations`."""

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.model_graph import Key, ModelError
 from dse.evaluate.space import Points
-from dse.evaluate.wiring import Key, ModelError
 from dse.model.contract import Model, breaks_contract
 from dse.model.quantity import Array
 from dse.model.values import show
@@ -64,7 +64,7 @@ def evaluate_designs(
     first: int,
     known: Mapping[Key, Mapping[str, Array]] | None = None,
 ) -> Evaluated:
-    """Evaluate designs whose numbers start at `first`; `known` as in `Wiring.evaluate`.
+    """Evaluate designs whose numbers start at `first`; `known` as in `ModelGraph.evaluate`.
 
     If the evaluator skips errors, designs that a model raises for are in `Evaluated.failed`. A
     model that breaks the contract still raises: its values could not be trusted.
@@ -122,7 +122,7 @@ def _locate(evaluator: Evaluator, points: Points, first: int, part: _Part) -> De
 def describe_design(evaluator: Evaluator, points: Points, row: int) -> str:
     """Return the values of a design in words, such as ``"lanes = 4, interface = pcie"``."""
     labels = evaluator.space.labels({n: v[row : row + 1] for n, v in points.items()})
-    units = {n: q.unit for n, q in evaluator.wiring.quantities.items()}
+    units = {n: q.unit for n, q in evaluator.model_graph.quantities.items()}
     return ", ".join(
         f"{n} = {v[0] if isinstance(v[0], str) else show(float(v[0]), units[n])}"
         for n, v in labels.items()
@@ -148,9 +148,9 @@ def ignore_errors(evaluator: Evaluator) -> Evaluator:
     """
     models = tuple(
         _NanModel(**{f.name: getattr(model, f.name) for f in fields(Model)}, own=model)
-        for model in evaluator.wiring.models
+        for model in evaluator.model_graph.models
     )
-    return replace(evaluator, wiring=replace(evaluator.wiring, models=models))
+    return replace(evaluator, model_graph=replace(evaluator.model_graph, models=models))
 
 
 @dataclass(frozen=True, eq=False)

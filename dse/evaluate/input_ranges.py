@@ -106,8 +106,8 @@ def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Ev
         for n, v in evaluator.space.variables.items()
     }
     constants = {r.name: r.value for r in inputs if not r.variable and not r.where}
-    constants = {**evaluator.wiring.constants, **constants}
-    wiring = replace(evaluator.wiring, spread=spread, constants=constants)
+    constants = {**evaluator.model_graph.constants, **constants}
+    model_graph = replace(evaluator.model_graph, spread=spread, constants=constants)
     uncertainty = Uncertainty(values={"": np.zeros((samples, 1)), **varied_conditions})
 
     def with_samples(criterion: _Criterion, names: Sequence[str]) -> _Criterion:
@@ -117,14 +117,14 @@ def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Ev
             uncertain = bound.uncertain if isinstance(bound, Sampled) else None
             if uncertain is not None and uncertain.source.where in varied_conditions:
                 conditions[name] = uncertain
-        depends = SAMPLE in wiring.needs(names, conditions).names
+        depends = SAMPLE in model_graph.needs(names, conditions).names
         if depends or any(isinstance(bound, Uncertain) for bound in conditions.values()):
             conditions = sample_conditions(conditions, uncertainty)
         return replace(fixed, conditions=conditions)
 
     return replace(
         evaluator,
-        wiring=wiring,
+        model_graph=model_graph,
         space=Space(variables),
         objectives=tuple(with_samples(o, (o.quantity,)) for o in evaluator.objectives),
         constraints=tuple(with_samples(c, c.names) for c in evaluator.constraints),

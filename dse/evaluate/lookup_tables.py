@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import Key, among
 from dse.evaluate.space import Space
-from dse.evaluate.wiring import Key, among
 from dse.model.quantity import Array
 
 _MIN_REUSE = 4  # designs per row of a table; with fewer, its lookups cost more than the model
@@ -65,19 +65,19 @@ def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
     ModelError
         If a model raises.
     """
-    space, wiring = evaluator.space, evaluator.wiring
+    space, model_graph = evaluator.space, evaluator.model_graph
     owners = space.quantities()
-    models = {model.name: model for model in wiring.models}
+    models = {model.name: model for model in model_graph.models}
     tables: dict[Key, Tabulated] = {}
-    for key in wiring.runs(evaluator.requests()):
-        used = {owners[q] for q in wiring.upstream[key[0]] if q in owners}
+    for key in model_graph.runs(evaluator.requests()):
+        used = {owners[q] for q in model_graph.upstream[key[0]] if q in owners}
         variables = tuple(n for n in space.variables if n in used)
         rows = math.prod(space.variables[n].count or 1 for n in variables)
         if rows * _MIN_REUSE > (space.size or 0) or rows * evaluator.scenarios > _MAX_ROWS:
             continue
         names, conditions = models[key[0]].outputs, dict(key[1])
         columns = combine_values(space, variables)
-        values = wiring.evaluate([(name, conditions) for name in names], columns)
+        values = model_graph.evaluate([(name, conditions) for name in names], columns)
         wide = (np.broadcast_to(value, (*np.shape(value)[:-1], rows)) for value in values)
         outputs = dict(zip(names, map(np.ascontiguousarray, wide), strict=True))
         tables[key] = Tabulated(variables, rows, outputs)

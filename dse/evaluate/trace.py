@@ -54,21 +54,21 @@ class Reach:
 
 def steps(evaluator: Evaluator) -> tuple[Step, ...]:
     """Return the models that an evaluation runs, in the order of running."""
-    wiring, requests = evaluator.wiring, evaluator.requests()
-    models = {model.name: model for model in wiring.models}
+    model_graph, requests = evaluator.model_graph, evaluator.requests()
+    models = {model.name: model for model in model_graph.models}
     gives: dict[str, dict[str, None]] = {}
     takes: dict[str, dict[str, dict[str, None]]] = {}
 
     def uses(name: str, conditions: Conditions) -> None:
-        if name not in conditions and name in wiring.producers:
-            gives.setdefault(wiring.producers[name].name, {}).setdefault(name)
+        if name not in conditions and name in model_graph.producers:
+            gives.setdefault(model_graph.producers[name].name, {}).setdefault(name)
 
     for name, conditions in requests:
         uses(name, conditions)
-    for key, bound in wiring.runs(requests):
+    for key, bound in model_graph.runs(requests):
         conditions = dict(bound)
         mine = takes.setdefault(key, {})
-        for name in wiring.reads[key]:
+        for name in model_graph.reads[key]:
             uses(name, conditions)
             origin, shown = _origin(evaluator, models[key], name, conditions)
             mine.setdefault(origin, {}).setdefault(shown)
@@ -86,19 +86,19 @@ def _origin(
     evaluator: Evaluator, model: Model, name: str, conditions: Conditions
 ) -> tuple[str, str]:
     """Return the origin of an input of a model, and its text there."""
-    wiring = evaluator.wiring
+    model_graph = evaluator.model_graph
     if isinstance(conditions.get(name), Sampled):
         return "condition", f"{name}, sampled"
     if name in conditions:
-        return "condition", in_words({name: conditions[name]}, wiring.quantities)
-    if name in wiring.producers:
-        return wiring.producers[name].name, name
+        return "condition", in_words({name: conditions[name]}, model_graph.quantities)
+    if name in model_graph.producers:
+        return model_graph.producers[name].name, name
     owner = evaluator.space.quantities().get(name)
     if owner is not None:
         choice = isinstance(evaluator.space.variables[owner], Choice)
         return f"row of {owner}" if choice else "variable", name
-    if name in wiring.constants:
-        drawn = name in wiring.spread and SAMPLE in conditions
+    if name in model_graph.constants:
+        drawn = name in model_graph.spread and SAMPLE in conditions
         return "uncertain input" if drawn else "input", name
     return "default", f"{name} = {model.defaults[name]:g}"
 
@@ -108,10 +108,10 @@ def reaches(evaluator: Evaluator) -> dict[str, Reach]:
     owners = evaluator.space.quantities()
 
     def moved(names: Iterable[str], conditions: Conditions) -> set[str]:
-        live = set(evaluator.wiring.needs(names, conditions).names) - set(conditions)
+        live = set(evaluator.model_graph.needs(names, conditions).names) - set(conditions)
         return {owners[name] for name in live & owners.keys()}
 
-    producers = evaluator.wiring.producers
+    producers = evaluator.model_graph.producers
     given = {o.name for o in evaluator.objectives if o.quantity in producers}  # not a variable
     objectives = [(o.name, moved([o.quantity], o.conditions)) for o in evaluator.objectives]
     constraints = [(_short(c), moved(c.names, c.conditions)) for c in evaluator.constraints]

@@ -106,7 +106,7 @@ def _advise_within_space(
     study: ResolvedStudy, result: Result, points: Points, before: Array
 ) -> list[list[Change]]:
     evaluator = study.evaluator
-    space, quantities = evaluator.space, evaluator.wiring.quantities
+    space, quantities = evaluator.space, evaluator.model_graph.quantities
     near = find_neighbours(space, points)
     changes: list[list[Change]] = [[] for _ in before]
     if not len(near.of):

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.criteria import Objective, scenario
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.wiring import Wiring
+from dse.evaluate.model_graph import ModelGraph
 from dse.model.contract import Model
 from dse.model.quantity import Array
 from dse.model.units import base
@@ -62,43 +62,45 @@ def break_down(
     A ratio, such as a speedup, goes where the total goes that it divides by. One tuple a design,
     though all designs are evaluated at once.
     """
-    wiring = evaluator.wiring
+    model_graph = evaluator.model_graph
     needed = {
-        objective.name: set(wiring.needs(_requested(wiring, objective), objective.conditions).names)
+        objective.name: set(
+            model_graph.needs(_requested(model_graph, objective), objective.conditions).names
+        )
         for objective in evaluator.objectives
     }
-    totals = {model.name: _totals(model) for model in wiring.models}
+    totals = {model.name: _totals(model) for model in model_graph.models}
     breakdowns: list[list[_Parts]] = []
     # Totals that an objective needs come first, then totals that its conditions affect.
     for is_needed in (True, False):
         for objective in evaluator.objectives:
-            for model in filter(lambda m: totals[m.name], wiring.models):
+            for model in filter(lambda m: totals[m.name], model_graph.models):
                 needs = not needed[objective.name].isdisjoint(totals[model.name])
-                affects = not wiring.upstream[model.name].isdisjoint(objective.conditions)
+                affects = not model_graph.upstream[model.name].isdisjoint(objective.conditions)
                 if needs if is_needed else affects:
-                    breakdowns += _divide_totals(wiring, model, objective, columns, count)
+                    breakdowns += _divide_totals(model_graph, model, objective, columns, count)
     return [_list_parts(breakdowns, row) for row in range(count)]
 
 
-def find_divisor(wiring: Wiring, name: str) -> str | None:
+def find_divisor(model_graph: ModelGraph, name: str) -> str | None:
     """Return the total that a ratio divides by; None if it is not a ratio, or nothing gives it.
 
     It is an output of the same model, or of a model that takes the same inputs: another part of the
     same whole.
     """
-    producer = wiring.producers.get(name)
+    producer = model_graph.producers.get(name)
     if producer is None or not producer.outputs[name].over:
         return None
     over = producer.outputs[name].over
     own = {field: output for output, field in producer.fields.items()}
     if over in own:
         return own[over]
-    other = wiring.producers.get(over)
+    other = model_graph.producers.get(over)
     return over if other is not None and other.inputs.keys() == producer.inputs.keys() else None
 
 
-def _requested(wiring: Wiring, objective: Objective) -> list[str]:
-    total = find_divisor(wiring, objective.quantity)
+def _requested(model_graph: ModelGraph, objective: Objective) -> list[str]:
+    total = find_divisor(model_graph, objective.quantity)
     return [objective.quantity] if total is None else [objective.quantity, total]
 
 
@@ -125,22 +127,26 @@ def _totals(model: Model) -> set[str]:
 
 
 def _divide_totals(
-    wiring: Wiring, model: Model, objective: Objective, columns: Mapping[str, Array], count: int
+    model_graph: ModelGraph,
+    model: Model,
+    objective: Objective,
+    columns: Mapping[str, Array],
+    count: int,
 ) -> list[list[_Parts]]:
     """Return the parts of each total of a model, for each scenario of an objective."""
-    upstream = wiring.upstream[model.name]
+    upstream = model_graph.upstream[model.name]
     bound = {n: v for n, v in objective.conditions.items() if n in upstream}
     relevant = Objective(**{**vars(objective), "conditions": bound})
     own = {field: name for name, field in model.fields.items()}
     named = [
         (own[q.part_of], name, q.unit)
         for name, q in model.outputs.items()
-        if q.part_of and not wiring.needs([name, own[q.part_of]], bound).missing
+        if q.part_of and not model_graph.needs([name, own[q.part_of]], bound).missing
     ]
     asked = [(each, bound) for total, name, _ in named for each in (name, total)]
     shape = (relevant.scenarios, count)
-    values = [np.broadcast_to(v, shape) for v in wiring.evaluate(asked, columns)]
-    labels = scenario_labels(wiring, relevant)
+    values = [np.broadcast_to(v, shape) for v in model_graph.evaluate(asked, columns)]
+    labels = scenario_labels(model_graph, relevant)
     return [
         [
             _Parts(objective.name, label, *which, part[k], whole[k])
@@ -150,7 +156,7 @@ def _divide_totals(
     ]
 
 
-def scenario_labels(wiring: Wiring, objective: Objective) -> list[str]:
+def scenario_labels(model_graph: ModelGraph, objective: Objective) -> list[str]:
     """Return the label of each scenario of an objective; "" if there is only one.
 
     A label includes the weight of its scenario, if weights differ.
@@ -160,7 +166,7 @@ def scenario_labels(wiring: Wiring, objective: Objective) -> list[str]:
     labels = []
     for k in range(objective.scenarios):
         one = scenario(objective.conditions, k)
-        words = [f"{n} = {show(one[n], wiring.quantities[n].unit)}" for n in varied]
+        words = [f"{n} = {show(one[n], model_graph.quantities[n].unit)}" for n in varied]
         labels.append(", ".join([*words, f"weight {number(weights[k])}"] if weights else words))
     return labels
 
@@ -183,7 +189,7 @@ def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
 
 def _objective_totals(evaluator: Evaluator) -> list[str]:
     names = (o.quantity for o in evaluator.objectives)
-    return list(dict.fromkeys(find_divisor(evaluator.wiring, name) or name for name in names))
+    return list(dict.fromkeys(find_divisor(evaluator.model_graph, name) or name for name in names))
 
 
 def _is_time(unit: str) -> bool:

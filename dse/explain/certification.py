@@ -80,7 +80,7 @@ def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
         If a model raises.
     """
     evaluator = study.evaluator
-    if not evaluator.wiring.models:
+    if not evaluator.model_graph.models:
         return 0
     rng = np.random.default_rng(seed)
     table = result.designs

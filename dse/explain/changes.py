@@ -55,7 +55,7 @@ def describe_design(
     evaluator: Evaluator, values: Mapping[str, Any], names: Iterable[str] | None = None
 ) -> str:
     """Return the variables of a design in words; only some if `names` are given."""
-    variables, quantities = evaluator.space.variables, evaluator.wiring.quantities
+    variables, quantities = evaluator.space.variables, evaluator.model_graph.quantities
     names = [n for n in variables if n in values] if names is None else names
     return ", ".join(
         f"{worded(n)} {describe_value(variables[n], values[n], quantities.get(n))}" for n in names
@@ -78,7 +78,7 @@ def list_settings(
     evaluator: Evaluator, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[Setting, ...]:
     """Return the variables that differ between two designs."""
-    quantities = evaluator.wiring.quantities
+    quantities = evaluator.model_graph.quantities
     return tuple(
         Setting(name, *(describe_value(variable, v, quantities.get(name)) for v in pair))
         for name, variable in evaluator.space.variables.items()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Conditions, Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.input_ranges import without_samples
-from dse.evaluate.wiring import Key, Wiring
+from dse.evaluate.model_graph import Key, ModelGraph
 from dse.explain.sensitivity import common_domain, gain_factor, improvable_inputs, improve_input
 from dse.model.quantity import Array, Quantity
 from dse.model.values import show, worded
@@ -116,28 +116,28 @@ def draw_curves(study: ResolvedStudy, one: Mapping[str, float]) -> tuple[Curve, 
 
 
 def _curve(study: ResolvedStudy, plan: CurvePlan, one: Mapping[str, float]) -> Curve:
-    wiring = study.evaluator.wiring
-    here = float(one.get(plan.axis, wiring.constants.get(plan.axis, np.nan)))
+    model_graph = study.evaluator.model_graph
+    here = float(one.get(plan.axis, model_graph.constants.get(plan.axis, np.nan)))
     grid = plan.grid
     if grid[0] <= here <= grid[-1]:
         grid = np.union1d(grid, here)  # so that the design itself has values on the curve
     columns = {n: np.asarray(v) for n, v in one.items()} | {plan.axis: grid}
     names = [
         (q, f"{q}_low", f"{q}_high")
-        if f"{q}_low" in wiring.producers and f"{q}_high" in wiring.producers
+        if f"{q}_low" in model_graph.producers and f"{q}_high" in model_graph.producers
         else (q,)
         for q in plan.quantities
     ]
     flat = [(name, plan.conditions) for group in names for name in group]
-    answers = iter(wiring.evaluate(flat, columns))
+    answers = iter(model_graph.evaluate(flat, columns))
     lines = []
     for group in names:
         drawn = [_along(next(answers), grid) for _ in group]
-        declared = wiring.quantities[group[0]]
+        declared = model_graph.quantities[group[0]]
         low, high = (drawn[1], drawn[2]) if len(drawn) == 3 else (None, None)
         better = _better(study.evaluator, group[0])
         lines.append(Line(group[0], declared.unit, declared.about, drawn[0], low, high, better))
-    axis = wiring.quantities[plan.axis]
+    axis = model_graph.quantities[plan.axis]
     return Curve(plan.name, plan.axis, axis.unit, axis.about, here, grid, plan.log, tuple(lines))
 
 
@@ -150,7 +150,7 @@ def _better(evaluator: Evaluator, quantity: str) -> Better:
     ways = {o.direction for o in evaluator.objectives if o.quantity == quantity}
     if len(ways) == 1:
         return "lower" if ways == {"minimize"} else "higher"
-    return None if ways else evaluator.wiring.quantities[quantity].better
+    return None if ways else evaluator.model_graph.quantities[quantity].better
 
 
 def find_best_point(curve: Curve, line: Line) -> Best:
@@ -280,14 +280,14 @@ def find_regions(
     grid = _grid(plan.low, plan.high, axis.integer)
     shape = (count, len(grid))
     rows, points = np.repeat(np.arange(count), len(grid)), np.tile(grid, count)
-    runs = evaluator.wiring.done(
+    runs = evaluator.model_graph.done(
         sweep.requests, {n: v[rows] for n, v in columns.items()} | {plan.axis: points}
     )
     none = np.full(len(points), -1)
     base = sweep.values(points, rows, none, runs).reshape(shape)
     improved = {
         name: sweep.values(
-            points, rows, np.full(len(points), k), evaluator.wiring.unmoved(runs, name)
+            points, rows, np.full(len(points), k), evaluator.model_graph.unmoved(runs, name)
         ).reshape(shape)
         for k, name in enumerate(inputs)
     }
@@ -304,7 +304,7 @@ def find_regions(
             objective=objective.name,
             condition=objective.condition,
             axis=plan.axis,
-            axis_unit=evaluator.wiring.quantities[plan.axis].unit,
+            axis_unit=evaluator.model_graph.quantities[plan.axis].unit,
             unit=objective.unit,
             factor=rule.factor,
             threshold=rule.threshold,
@@ -322,7 +322,7 @@ def find_regions(
 class _Sweep:
     """The objective of designs along an axis, as it is and with an input improved."""
 
-    wiring: Wiring
+    model_graph: ModelGraph
     name: str
     axis: Quantity
     objective: Objective
@@ -339,16 +339,16 @@ class _Sweep:
         columns: Mapping[str, Array],
     ) -> _Sweep:
         """Return the sweep of a plan: over the inputs that set the objective and not the axis."""
-        wiring = evaluator.wiring
+        model_graph = evaluator.model_graph
         objective = _without(without_samples(plan.objective), plan.axis)
         fixed = {*objective.conditions, plan.axis}
         inputs = {
             n: q
             for n, q in improvable_inputs(evaluator).items()
-            if n not in fixed and (n in columns or n in wiring.constants)
+            if n not in fixed and (n in columns or n in model_graph.constants)
         }
-        axis = common_domain(wiring, plan.axis)
-        return cls(wiring, plan.axis, axis, objective, inputs, rule, columns)
+        axis = common_domain(model_graph, plan.axis)
+        return cls(model_graph, plan.axis, axis, objective, inputs, rule, columns)
 
     @property
     def requests(self) -> list[tuple[str, Conditions]]:
@@ -363,21 +363,21 @@ class _Sweep:
     ) -> Array:
         """Return the objective of designs at points of the axis, each with one input improved.
 
-        `which` is the position of the input; -1 for none. `known` as in `Wiring.evaluate`.
+        `which` is the position of the input; -1 for none. `known` as in `ModelGraph.evaluate`.
         """
         columns = {n: v[rows] for n, v in self.columns.items()} | {self.name: x}
         improved: dict[str, Array] = {}
         for k, name in enumerate(self.inputs):
             mine = which == k
             if mine.any():
-                now = columns[name] if name in columns else self.wiring.constants[name]
+                now = columns[name] if name in columns else self.model_graph.constants[name]
                 values = np.array(np.broadcast_to(now, x.shape), dtype=np.float64)
                 some = {n: v[mine] for n, v in columns.items()}
                 values[mine] = improve_input(
-                    self.wiring, name, values[mine], self.rule.factor, some
+                    self.model_graph, name, values[mine], self.rule.factor, some
                 )
                 improved[name] = values
-        (value,) = self.wiring.evaluate(self.requests, columns | improved, known)
+        (value,) = self.model_graph.evaluate(self.requests, columns | improved, known)
         return self.objective.reduced(value, len(x))
 
     def exceeds(self, before: Array, after: Array) -> NDArray[np.bool_]:

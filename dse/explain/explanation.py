@@ -14,8 +14,8 @@ from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import skip_errors
 from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.model_graph import why_undefined
 from dse.evaluate.space import Points
-from dse.evaluate.wiring import why_undefined
 from dse.explain.advice import Dominance, compare_with_front, find_advice, find_repairs
 from dse.explain.breakdown import Part, break_down, largest_parts, part_fields, scenario_labels
 from dse.explain.changes import Change
@@ -272,7 +272,7 @@ def explain(
     units = {n: c.unit for n, c in result.columns.items()}
     units |= {n: unit for n, (_, unit) in result.constants.items()}
     target = study.target if result.target is not None else None
-    ranking, quantities = rank_table_variables(evaluator), evaluator.wiring.quantities
+    ranking, quantities = rank_table_variables(evaluator), evaluator.model_graph.quantities
     explanations = []
     for row, number in enumerate(numbers):
         objectives, feasible = judged.objectives[row], bool(judged.feasible[row])
@@ -321,7 +321,7 @@ def explanation_cost(study: ResolvedStudy, result: Result) -> int:
 
     An enumeration knows the neighbours of a design already.
     """
-    inputs = len(study.evaluator.wiring.quantities)
+    inputs = len(study.evaluator.model_graph.quantities)
     swept = inputs * (_SWEPT if study.file.regions or study.curves else 2)
     variables = study.evaluator.space.variables.values()
     known = result.certificate.numbered and result.certificate.complete
@@ -351,11 +351,11 @@ def _scenarios(
 ) -> list[tuple[ScenarioValue, ...]]:
     """Return for each design what objectives are in each of their scenarios."""
     several = [o for o in evaluator.objectives if o.scenarios > 1]
-    answers = evaluator.wiring.evaluate([(o.quantity, o.conditions) for o in several], columns)
+    answers = evaluator.model_graph.evaluate([(o.quantity, o.conditions) for o in several], columns)
     scenarios: list[list[ScenarioValue]] = [[] for _ in range(count)]
     for objective, answer in zip(several, answers, strict=True):
         values = np.broadcast_to(answer, (objective.scenarios, count))
-        labels = scenario_labels(evaluator.wiring, objective)
+        labels = scenario_labels(evaluator.model_graph, objective)
         for row in range(count):
             scenarios[row] += [
                 ScenarioValue(objective.name, label, objective.unit, float(value))
@@ -388,7 +388,7 @@ def _why(
     conditions: Conditions,
 ) -> str:
     """Return why one of some quantities is not a number; empty if it is not known."""
-    reasons = (why_undefined(evaluator.wiring, columns, name, conditions) for name in names)
+    reasons = (why_undefined(evaluator.model_graph, columns, name, conditions) for name in names)
     return next(filter(None, reasons), "")
 
 

@@ -11,9 +11,9 @@ import pandas as pd
 from dse.evaluate.criteria import Conditions, in_words, scenario, scenarios
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.model_graph import Key, ModelGraph
 from dse.evaluate.space import Choice, Points, held
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.wiring import Key, Wiring
 from dse.explain.explanation import Violation
 from dse.model.quantity import Array
 from dse.model.units import UnitError, read
@@ -48,8 +48,8 @@ def evaluate_designs(
         for i, objective in enumerate(evaluator.objectives)
     }
     for name, values in columns.items():
-        if name not in evaluator.space.variables and name in evaluator.wiring.quantities:
-            content.setdefault(name, whole(values, evaluator.wiring.quantities[name]))
+        if name not in evaluator.space.variables and name in evaluator.model_graph.quantities:
+            content.setdefault(name, whole(values, evaluator.model_graph.quantities[name]))
     table = pd.DataFrame(content | others, index=frame.index)
     table["outside"] = _outside(evaluator, points)
     table["feasible"] = judged.feasible
@@ -64,7 +64,7 @@ def _outside(evaluator: Evaluator, points: Points) -> list[str]:
         if isinstance(variable, Choice):
             continue
         low, high, there = held(variable, points[name])
-        unit = evaluator.wiring.quantities[name].unit
+        unit = evaluator.model_graph.quantities[name].unit
         for row in np.flatnonzero(~there).tolist():
             value = float(points[name][row])
             where = f"outside {show(low, unit)} to {show(high, unit)}"
@@ -95,16 +95,16 @@ def _frame(designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]) -> pd.Dat
 def _named_wrong(study: ResolvedStudy, frame: pd.DataFrame, alone: bool) -> list[Problem]:
     """Return inputs that are not variables, which would be ignored; of a mapping any other name."""
     evaluator, problems = study.evaluator, list[Problem]()
-    wiring, variables = evaluator.wiring, evaluator.space.variables
+    model_graph, variables = evaluator.model_graph, evaluator.space.variables
     given = {
         *evaluator.space.quantities(),
-        *wiring.producers,
+        *model_graph.producers,
         *(o.name for o in evaluator.objectives),
     }
     known = {
         *variables,
         *given,
-        *wiring.quantities,
+        *model_graph.quantities,
         "feasible",
         "violations",
         "outside",
@@ -113,7 +113,7 @@ def _named_wrong(study: ResolvedStudy, frame: pd.DataFrame, alone: bool) -> list
     for name in map(str, frame):
         if name in variables or name in given:
             continue
-        if name in wiring.constants or name in wiring.known:
+        if name in model_graph.constants or name in model_graph.known:
             remedy = f"for another value: study.with_inputs({name}=...).evaluate(...)"
             problems.append(Problem(name, "is an input of the study, not a variable", remedy))
         elif alone and name.partition(" ")[0] not in known:
@@ -149,7 +149,7 @@ def _numbers(
     """Return a column as numbers in the variable's unit."""
     if pd.api.types.is_numeric_dtype(values.dtype):
         return values.to_numpy(dtype=np.float64)
-    unit = study.evaluator.wiring.quantities[name].unit
+    unit = study.evaluator.model_graph.quantities[name].unit
     clock = study.constants.get("clock")
     found, wrong = np.full(len(values), np.nan), dict[str, None]()
     for i, value in enumerate(values):
@@ -174,35 +174,35 @@ def _on_the_way(
     dict of Key to mapping
         The outputs of the runs, as `Evaluator.evaluate_columns` takes them.
     """
-    wiring = evaluator.wiring
-    models = {model.name: model for model in wiring.models}
+    model_graph = evaluator.model_graph
+    models = {model.name: model for model in model_graph.models}
     objectives = {o.name for o in evaluator.objectives}
     shown = {
-        (o.quantity, wiring.relevant(wiring.producers[o.quantity], o.conditions)[1])
+        (o.quantity, model_graph.relevant(model_graph.producers[o.quantity], o.conditions)[1])
         for o in evaluator.objectives
-        if o.reduction is None and o.quantity in wiring.producers
+        if o.reduction is None and o.quantity in model_graph.producers
     }
     found: dict[str, Array] = {}
     known: dict[Key, Mapping[str, Array]] = {}
-    for key in wiring.runs(fix_at_middles(evaluator).requests()):
+    for key in model_graph.runs(fix_at_middles(evaluator).requests()):
         conditions, names = dict(sorted(key[1])), tuple(models[key[0]].outputs)
-        answers = wiring.evaluate([(name, conditions) for name in names], columns, known)
+        answers = model_graph.evaluate([(name, conditions) for name in names], columns, known)
         known[key] = dict(zip(names, answers, strict=True))
         for name, answer in known[key].items():
             if (name, key) not in shown:
-                named = _by_scenario(wiring, name, conditions, answer, count)
+                named = _by_scenario(model_graph, name, conditions, answer, count)
                 found |= {f"{n} as given" if n in objectives else n: v for n, v in named.items()}
     return found, known
 
 
 def _by_scenario(
-    wiring: Wiring, name: str, conditions: Conditions, answer: Array, count: int
+    model_graph: ModelGraph, name: str, conditions: Conditions, answer: Array, count: int
 ) -> dict[str, Array]:
     """Return a quantity under its conditions, a column a scenario."""
     number = scenarios(conditions)
     values = np.broadcast_to(answer, (number, count))
-    labels = [in_words(scenario(conditions, k), wiring.quantities) for k in range(number)]
-    quantity = wiring.quantities[name]
+    labels = [in_words(scenario(conditions, k), model_graph.quantities) for k in range(number)]
+    quantity = model_graph.quantities[name]
     return {
         f"{name} {label}".strip(): whole(row, quantity)
         for label, row in zip(labels, values, strict=True)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.input_ranges import InputRange, fix_at_middles, vary_one_at_a_time
+from dse.evaluate.model_graph import ModelError
 from dse.evaluate.samples import Distribution, Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.wiring import ModelError
 from dse.explain.robustness import evaluate_samples, select_candidates
 from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
@@ -145,8 +145,8 @@ def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, f
     if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
         return None
     low, high = sorted((given.value / FACTOR, given.value * FACTOR))
-    if given.name in study.evaluator.wiring.quantities:
-        quantity = common_domain(study.evaluator.wiring, given.name)
+    if given.name in study.evaluator.model_graph.quantities:
+        quantity = common_domain(study.evaluator.model_graph, given.name)
         low, high = (_inside(quantity, given.value, end) for end in (low, high))
     return ((low, high), "") if low < high else None
 

@@ -422,7 +422,7 @@ def _in_samples(
     evaluator: Evaluator, columns: Mapping[str, Array], count: int
 ) -> tuple[Array, NDArray[np.bool_]]:
     samples = max((sample_count(conditions) for _, conditions in evaluator.requests()), default=1)
-    answers = iter(evaluator.wiring.evaluate(evaluator.requests(), columns))
+    answers = iter(evaluator.model_graph.evaluate(evaluator.requests(), columns))
     values = np.empty((samples, count, len(evaluator.objectives)))
     for i, objective in enumerate(evaluator.objectives):
         reduction = without_samples(objective).reduction

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
+from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import SUBSET, Choice, Space, Variable
-from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
@@ -111,20 +111,22 @@ def find_sensitivities(
         designs of the space are promised to work.
     """
     count = len(before)
-    wiring, owners = evaluator.wiring, evaluator.space.quantities()
+    model_graph, owners = evaluator.model_graph, evaluator.space.quantities()
     values = {
-        name: np.broadcast_to(columns[name] if name in columns else wiring.constants[name], count)
+        name: np.broadcast_to(
+            columns[name] if name in columns else model_graph.constants[name], count
+        )
         for name in improvable_inputs(evaluator)
-        if name in columns or name in wiring.constants
+        if name in columns or name in model_graph.constants
     }
     improved = {
-        name: improve_input(wiring, name, value, rule.factor, columns)
+        name: improve_input(model_graph, name, value, rule.factor, columns)
         for name, value in values.items()
     }
     after = _improved_objectives(evaluator, columns, improved, count)
     items: list[list[Sensitivity]] = [[] for _ in range(count)]
     for name, better in improved.items():
-        quantity, owner = common_domain(wiring, name), owners.get(name, "")
+        quantity, owner = common_domain(model_graph, name), owners.get(name, "")
         kind, beyond = change_kind(evaluator.space, owner), np.zeros(count, dtype=bool)
         if kind == SPACE:
             beyond = _beyond(evaluator.space.variables[owner], name, better)
@@ -155,7 +157,7 @@ def _improved_objectives(
     runs = evaluator.objective_runs(columns, count)
     return {
         name: evaluator.objective_values(
-            {**columns, name: better}, count, evaluator.wiring.unmoved(runs, name)
+            {**columns, name: better}, count, evaluator.model_graph.unmoved(runs, name)
         )
         for name, better in improved.items()
     }
@@ -188,30 +190,30 @@ def improvable_inputs(evaluator: Evaluator) -> dict[str, Quantity]:
     Those whose symbols the objectives' own models take come first, in that order: o, L, C, A.
     Each has the domain in which all models that take it in its unit are defined.
     """
-    wiring = evaluator.wiring
+    model_graph = evaluator.model_graph
     used: dict[str, None] = {}
     symbols: dict[str, None] = {}
     for objective in evaluator.objectives:
-        used |= dict.fromkeys(wiring.needs([objective.quantity], objective.conditions).names)
-        if objective.quantity in wiring.producers:
-            inputs = wiring.producers[objective.quantity].inputs.values()
+        used |= dict.fromkeys(model_graph.needs([objective.quantity], objective.conditions).names)
+        if objective.quantity in model_graph.producers:
+            inputs = model_graph.producers[objective.quantity].inputs.values()
             symbols |= dict.fromkeys(q.symbol for q in inputs if isinstance(q, Quantity))
     order = {symbol: i for i, symbol in enumerate(symbols) if symbol}
     found = {
-        name: common_domain(wiring, name)
+        name: common_domain(model_graph, name)
         for name in used
-        if name in wiring.quantities
-        and name not in wiring.producers
-        and wiring.quantities[name].better is not None
+        if name in model_graph.quantities
+        and name not in model_graph.producers
+        and model_graph.quantities[name].better is not None
     }
     ranked = sorted(found, key=lambda name: order.get(found[name].symbol, len(order)))
     return {name: found[name] for name in ranked}
 
 
-def common_domain(wiring: Wiring, name: str) -> Quantity:
+def common_domain(model_graph: ModelGraph, name: str) -> Quantity:
     """Return an input's declaration, with the domain that all models of its unit share."""
-    held = wiring.quantities[name]
-    every = [held] + [q for q in _declarations(wiring, name) if q.unit == held.unit]
+    held = model_graph.quantities[name]
+    every = [held] + [q for q in _declarations(model_graph, name) if q.unit == held.unit]
     return Quantity(
         unit=held.unit,
         about=held.about,
@@ -225,26 +227,28 @@ def common_domain(wiring: Wiring, name: str) -> Quantity:
     )
 
 
-def _declarations(wiring: Wiring, name: str) -> Iterator[Quantity]:
-    for model in wiring.models:
+def _declarations(model_graph: ModelGraph, name: str) -> Iterator[Quantity]:
+    for model in model_graph.models:
         declared = model.inputs.get(name)
         if isinstance(declared, Quantity):
             yield declared
 
 
 def improve_input(
-    wiring: Wiring, name: str, values: Array, factor: float, columns: Mapping[str, Any]
+    model_graph: ModelGraph, name: str, values: Array, factor: float, columns: Mapping[str, Any]
 ) -> Array:
     """Return an input improved by a factor, within the domain of every model that takes it.
 
     A model may take it in another unit; if it is not defined there, the value stays as it is.
     """
-    quantity = common_domain(wiring, name)
+    quantity = common_domain(model_graph, name)
     better = improve_values(quantity, values, factor)
-    for other in _declarations(wiring, name):
+    for other in _declarations(model_graph, name):
         if other.unit != quantity.unit:
             scale, power = conversion(quantity.unit, other.unit)
-            clock = columns.get("clock", wiring.constants.get("clock", np.nan)) if power else 1.0
+            clock = (
+                columns.get("clock", model_graph.constants.get("clock", np.nan)) if power else 1.0
+            )
             taken = better * scale * np.asarray(clock, dtype=np.float64) ** power
             better = np.where(other.contains(taken), better, values)
     return better

@@ -44,7 +44,7 @@ _DIGITS = 8  # digits of a value that misses a target by little
 
 def list_benefits(evaluator: Evaluator) -> list[tuple[int, float]]:
     """Return the position and break-even value of the maximized objectives that declare one."""
-    quantities = evaluator.wiring.quantities
+    quantities = evaluator.model_graph.quantities
     return [
         (i, quantity.worth)
         for i, o in enumerate(evaluator.objectives)
@@ -149,7 +149,7 @@ def find_obstacles(evaluator: Evaluator, result: Result, target: Target, best: B
     near = find_neighbours(space, design)
     if len(near.of):
         judged = evaluator.evaluate(near.points)
-        labels = _labels(space, evaluator.wiring.quantities, near)
+        labels = _labels(space, evaluator.model_graph.quantities, near)
         found = _constraint_obstacles(evaluator, judged, labels, target, best)
         found += _bound_obstacles(evaluator, design, near, judged, best)
         if found:
@@ -226,7 +226,7 @@ def _bound_obstacles(
             (rows[others.argmin()], own < others.min(), "least"),
         ):
             if is_end and values[next_row] > here:
-                shown = amount(float(own), evaluator.wiring.quantities[name].unit)
+                shown = amount(float(own), evaluator.model_graph.quantities[name].unit)
                 found.append(f"{name} is at its {word} value in the space, {shown}.")
     return found[:_OBSTACLES]
 

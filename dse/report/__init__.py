@@ -33,7 +33,7 @@ def write_report(
     path: Path,
     study_text: str,
     sections: Sequence[Section] = (),
-    wiring: Sequence[Step] = (),
+    model_graph: Sequence[Step] = (),
     answer: Answer | None = None,
 ) -> None:
     """Write the report of a result.
@@ -52,7 +52,7 @@ def write_report(
         The study file, shown as it is.
     sections : sequence of Section
         What the study's models add.
-    wiring : sequence of Step
+    model graph : sequence of Step
         What feeds what; see `dse.evaluate.trace.steps`.
     answer : Answer, optional
         What to build and why, in words; the page begins with it.
@@ -64,7 +64,7 @@ def write_report(
     """
     from dse.report.page import page  # the page needs jinja2 and plotly, which are slow to import
 
-    text = page(result, explanations, path.parent, study_text, sections, wiring, answer)
+    text = page(result, explanations, path.parent, study_text, sections, model_graph, answer)
     write_text(path, text)
 
 

@@ -48,7 +48,7 @@ def page(
     folder: Path,
     study_text: str,
     sections: Sequence[Section] = (),
-    wiring: Sequence[Step] = (),
+    model_graph: Sequence[Step] = (),
     answer: Answer | None = None,
 ) -> str:
     """Return the page as HTML.
@@ -74,7 +74,7 @@ def page(
         constants=[(name, tell(value, unit)) for name, (value, unit) in result.constants.items()],
         provenance=flat(result.provenance),
         study_text=study_text,
-        wiring=wiring,
+        model_graph=model_graph,
         style=style(),
         policy=policy(list(scripts.values())),
         data=Markup(data),  # noqa: S704 (JSON without <, > and &, and our own files)

@@ -83,12 +83,14 @@ def result_of(
 
 
 def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
-    wiring = study.evaluator.wiring
-    units = {name: quantity.unit for name, quantity in wiring.quantities.items()} | {"clock": "Hz"}
+    model_graph = study.evaluator.model_graph
+    units = {name: quantity.unit for name, quantity in model_graph.quantities.items()} | {
+        "clock": "Hz"
+    }
     return {
         name: (float(value), units[name])
-        for name, value in wiring.constants.items()
-        if name in units and name not in wiring.resources
+        for name, value in model_graph.constants.items()
+        if name in units and name not in model_graph.resources
     }
 
 
@@ -192,7 +194,7 @@ def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> lis
 
 def _columns(study: ResolvedStudy) -> dict[str, Column]:
     evaluator = study.evaluator
-    quantities = evaluator.wiring.quantities
+    quantities = evaluator.model_graph.quantities
     columns: dict[str, Column] = {}
     for name, variable in evaluator.space.variables.items():
         if isinstance(variable, Choice):
@@ -216,7 +218,7 @@ def _columns(study: ResolvedStudy) -> dict[str, Column]:
 
 def _others(evaluator: Evaluator, known: Mapping[str, Column]) -> dict[str, Column]:
     """Return the columns that the space sets, except variables; of a table, its other columns."""
-    space, quantities = evaluator.space, evaluator.wiring.quantities
+    space, quantities = evaluator.space, evaluator.model_graph.quantities
     codes = {
         name
         for variable in space.variables.values()
@@ -292,7 +294,7 @@ def designs_table(
 def _whole_numbers(study: ResolvedStudy) -> dict[str, Quantity | None]:
     """Return the declaration of each column that may hold whole numbers."""
     evaluator = study.evaluator
-    found: dict[str, Quantity | None] = dict(evaluator.wiring.quantities)
+    found: dict[str, Quantity | None] = dict(evaluator.model_graph.quantities)
     found |= {
         n: found.get(evaluator.constraints[k].quantity) for n, k in _constrained(evaluator).items()
     }
@@ -331,7 +333,7 @@ def _provenance(
         "study": study.path.name if study.path else "",
         "digest": study.digest,
         "storage": study.shown_storage,
-        "models": [model.name for model in study.evaluator.wiring.models],
+        "models": [model.name for model in study.evaluator.model_graph.models],
         "loaded": {path.name: sha256[:16] for path, sha256 in study.code.items()},
         "versions": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in packages},

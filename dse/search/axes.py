@@ -204,17 +204,17 @@ def _find_paths(
     evaluator: Evaluator, owners: dict[str, str], quantity: str, conditions: Conditions
 ) -> Iterator[tuple[str, float]]:
     """Yield the variable and the direction of each path from a variable to a quantity."""
-    wiring = evaluator.wiring
+    model_graph = evaluator.model_graph
     if quantity in conditions:
         return
     if quantity in owners:
         yield owners[quantity], 1.0
         return
-    producer = wiring.producers.get(quantity)
+    producer = model_graph.producers.get(quantity)
     if producer is None:
         return
     declared = producer.monotonic.get(quantity, {})
-    conversions = wiring.conversions[producer.name]
+    conversions = model_graph.conversions[producer.name]
     for name in producer.inputs:
         outer = float(declared.get(name, np.nan))
         for variable, inner in _find_paths(evaluator, owners, name, conditions):

@@ -9,8 +9,8 @@ import numpy as np
 
 from dse.evaluate.criteria import Conditions, Constraint
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelError, why_undefined
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.wiring import ModelError, why_undefined
 from dse.model.quantity import Array
 from dse.model.values import plural, show
 from dse.search.outcome import Outcome
@@ -155,7 +155,7 @@ def explain_undefined(
         if not len(rows):
             return ""
         points = {name: values[rows] for name, values in outcome.points.items()}
-    return why_undefined(evaluator.wiring, space.columns(points), quantity, conditions)
+    return why_undefined(evaluator.model_graph, space.columns(points), quantity, conditions)
 
 
 def explain_undefined_objective(evaluator: Evaluator, outcome: Outcome) -> str:

@@ -21,9 +21,9 @@ from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.failures import DesignError, evaluate_designs
 from dse.evaluate.front import Archive, FrontBuilder
 from dse.evaluate.lookup_tables import Tabulated, look_up, tabulate
+from dse.evaluate.model_graph import Key, ModelError
 from dse.evaluate.space import Space
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.wiring import Key, ModelError
 from dse.problems import Problem
 from dse.search.base import Progress, Search, SearchSettings, Start, refuse_options
 from dse.search.convergence import convergence_table

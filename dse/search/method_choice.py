@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from dse.evaluate.audit import sample
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelError
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.wiring import ModelError
 from dse.model.values import plural, show
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, SearchSettings, method_of

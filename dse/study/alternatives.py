@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import Choice
-from dse.evaluate.wiring import Wiring
 from dse.model.units import UnitError, read
 from dse.problems import InputError
 from dse.study.catalog import Catalog, Row, find_catalog, load_catalog
@@ -40,40 +40,40 @@ def alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]
             catalog = load_catalog(find_catalog(table.catalog, folder))
         except InputError:  # it was there when the study was read
             continue
-        rows = _others(catalog, variable, table.rename, study.evaluator.wiring)
+        rows = _others(catalog, variable, table.rename, study.evaluator.model_graph)
         if rows:
             found[name] = rows
     return found
 
 
 def _others(
-    catalog: Catalog, variable: Choice, rename: Mapping[str, str], wiring: Wiring
+    catalog: Catalog, variable: Choice, rename: Mapping[str, str], model_graph: ModelGraph
 ) -> dict[str, dict[str, float]]:
     own = {catalog.rows[n].text.get(KERNEL) for n in variable.names if n in catalog.rows}
     wanted = next(iter(variable.rows.values()))
     found = {}
     for name, row in catalog.rows.items():
         if name not in variable.rows and row.text.get(KERNEL) in own:
-            values = _values(row, rename, wanted, wiring)
+            values = _values(row, rename, wanted, model_graph)
             if len(values) == len(wanted):
                 found[name] = values
     return found
 
 
 def _values(
-    row: Row, rename: Mapping[str, str], wanted: Mapping[str, float], wiring: Wiring
+    row: Row, rename: Mapping[str, str], wanted: Mapping[str, float], model_graph: ModelGraph
 ) -> dict[str, float]:
     """Return the wanted values of a row that models can take."""
-    clock = wiring.constants.get("clock")
+    clock = model_graph.constants.get("clock")
     found = {}
     for key, value in row.values.items():
         name = rename.get(key, key)
         if name not in wanted:
             continue
         try:
-            number = read(value.text, wiring.quantities[name].unit, clock)
+            number = read(value.text, model_graph.quantities[name].unit, clock)
         except UnitError:
             continue
-        if all(q.contains_all(number * scale) for q, scale in declarations(wiring, name)):
+        if all(q.contains_all(number * scale) for q, scale in declarations(model_graph, name)):
             found[name] = number
     return found

@@ -40,7 +40,7 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
     problems: list[Problem] = []
     inputs, space = dict(study.content.get("inputs", {})), dict(study.content.get("space", {}))
     rows = _set_by_rows(study)
-    known = {*study.evaluator.wiring.known, *inputs, *space, *rows, "clock"}
+    known = {*study.evaluator.model_graph.known, *inputs, *space, *rows, "clock"}
     setters = {q: key for key, rows in study.choices.items() for r in rows.values() for q in r}
     for name, value in given.items():
         before = len(problems)
@@ -84,7 +84,7 @@ def _beyond(study: ResolvedStudy, changed: ResolvedStudy, names: Iterable[str]) 
         value = float(now.from_unit(np.zeros(1))[0])
         low, high, there = held(variable, np.array([value]))
         if not there.all():
-            unit = study.evaluator.wiring.quantities[name].unit
+            unit = study.evaluator.model_graph.quantities[name].unit
             ends = f"{show(low, unit)} to {show(high, unit)}"
             where = f"a value between {ends}" if low < value < high else f"outside {ends}"
             yield f"space.{name}: {show(value, unit)} is {where}, the space of the study"

@@ -37,7 +37,7 @@ def workers_of(study: ResolvedStudy, count: int | None, cluster: Cluster | None)
         joblib_configuration() if cluster is None else JoblibConfiguration("dask", None, cluster)
     )
     if given.cluster is not None:
-        modules = {model.function.__module__ for model in study.evaluator.wiring.models}
+        modules = {model.function.__module__ for model in study.evaluator.model_graph.models}
         given.cluster.check(packages_of(name for name in modules if not is_of_a_study(name)))
         cluster = given.cluster
         return Workers(cluster.threads, "dask", cluster=cluster, isolated=table.processes)

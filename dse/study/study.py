@@ -91,7 +91,7 @@ class ResolvedStudy(Resolved):
     @property
     def constants(self) -> Mapping[str, Any]:
         """Inputs that are the same for all designs: numbers in base units, and resources."""
-        return self.evaluator.wiring.constants
+        return self.evaluator.model_graph.constants
 
     @property
     def choices(self) -> dict[str, Mapping[str, Mapping[str, float]]]:
@@ -243,7 +243,7 @@ def _study(
 def _plan(file: StudyFile, resolved: Resolved, findings: Findings) -> SearchSettings:
     """Return how the space is searched; the last stage of reading a study."""
     evaluator = resolved.evaluator
-    scope = Scope(evaluator.wiring, findings)
+    scope = Scope(evaluator.model_graph, findings)
     settings = _settings(file.search, evaluator.objectives, scope)
     problems: list[Problem] = []
     search = choose_method(settings, evaluator, problems)

@@ -189,7 +189,7 @@ class Terminal:
                 continue
             self._line("variable", f"{name}: {count}; {_reached(reach[name])}")
         for objective in evaluator.objectives:
-            quantity = evaluator.wiring.quantities.get(objective.quantity)
+            quantity = evaluator.model_graph.quantities.get(objective.quantity)
             label = f"({quantity.label}) " if quantity is not None and quantity.label else ""
             named = f"{objective.name} {label}[{objective.unit}] {objective.condition}"
             self._line(objective.direction, named)
@@ -213,7 +213,7 @@ class Terminal:
 
     def _model_graph(self, evaluator: Evaluator) -> None:
         """Show the model graph: quantities, the model that computes them, and its inputs."""
-        if not evaluator.wiring.models:
+        if not evaluator.model_graph.models:
             return
         self._out.print("model graph (quantity ← model ← inputs), in the order of evaluation:")
         used = steps(evaluator)
@@ -222,10 +222,12 @@ class Terminal:
             self._out.print(indented(escape(head)))
             for origin, names in step.takes.items():
                 self._line("←", f"{origin}: {', '.join(names)}", 1, 6)
-        wiring = evaluator.wiring
-        totals = (find_divisor(wiring, o.quantity) for o in evaluator.objectives)  # for breakdowns
-        busy = {s.model for s in used} | {wiring.producers[t].name for t in totals if t}
-        idle = [m.name for m in wiring.models if m.name not in busy]
+        model_graph = evaluator.model_graph
+        totals = (
+            find_divisor(model_graph, o.quantity) for o in evaluator.objectives
+        )  # for breakdowns
+        busy = {s.model for s in used} | {model_graph.producers[t].name for t in totals if t}
+        idle = [m.name for m in model_graph.models if m.name not in busy]
         if idle:
             text = f"nothing asks for what these give: {', '.join(idle)}"
             self._out.print(indented(escape(text)))

@@ -70,7 +70,7 @@ maximize = "size"
     study = dse.load(tmp_path / "study.toml")
     front = study.run().front.designs
     assert front["transfer_time"].tolist() == pytest.approx([2**10 / 16e9, 2**20 / 16e9])
-    check_model(study.evaluator.wiring.models[0].function)
+    check_model(study.evaluator.model_graph.models[0].function)
 
 
 def test_the_readme_shows_the_answer_of_its_command(crypto_run: Path) -> None:

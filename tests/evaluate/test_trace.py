@@ -1,4 +1,4 @@
-"""The wiring as `dse check` and the report show it, and what each variable reaches."""
+"""The model graph as `dse check` and the report show it, and what each variable reaches."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_defaults_and_several_conditions_are_shown() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_check_prints_the_wiring_at_any_width(
+def test_check_prints_the_model_graph_at_any_width(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
@@ -102,7 +102,7 @@ def test_a_variable_that_is_an_objective_itself_is_not_noted() -> None:
     assert content.notes == ()
 
 
-def test_the_report_shows_the_wiring_and_the_notes(tmp_path: Path) -> None:
+def test_the_report_shows_the_model_graph_and_the_notes(tmp_path: Path) -> None:
     other = {"maximize": "carried", "at": {"lanes": 4}, "name": "peak"}
     made(
         objective=[{"minimize": "latency"}, other],

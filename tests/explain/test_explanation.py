@@ -79,12 +79,12 @@ def study(**change: Any) -> dse.Study:
 
 def test_no_advice_for_crypto_leaves_a_domain() -> None:
     crypto = dse.load(CRYPTO)
-    wiring = crypto.evaluator.wiring
+    model_graph = crypto.evaluator.model_graph
     (found,) = explain(crypto, _enumerated(crypto), [DESIGN])
     advised = {s.input: s for s in found.sensitivities}
     assert {"calls_in_flight", "interface_latency"} <= set(advised)
     for name, item in advised.items():
-        for model in wiring.models:
+        for model in model_graph.models:
             declared = model.inputs.get(name)
             if isinstance(declared, Quantity) and declared.unit == item.unit:
                 assert declared.contains(item.improved), name

@@ -22,8 +22,8 @@ import dse.search
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
 from dse.evaluate.front import is_nondominated
+from dse.evaluate.model_graph import ModelError
 from dse.evaluate.space import Integer, Real
-from dse.evaluate.wiring import ModelError
 from dse.problems import Problem
 from dse.result.folder import load_result
 from dse.result.record import EmptyFrontError

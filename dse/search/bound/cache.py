@@ -30,8 +30,8 @@ Words = NDArray[np.uint64]
 
 def remembering(evaluator: Evaluator) -> Evaluator:
     """Return an evaluator whose costly models remember; threads of one process may share it."""
-    models = tuple(_Remembering(**vars(model)) for model in evaluator.wiring.models)
-    return replace(evaluator, wiring=replace(evaluator.wiring, models=models))
+    models = tuple(_Remembering(**vars(model)) for model in evaluator.model_graph.models)
+    return replace(evaluator, model_graph=replace(evaluator.model_graph, models=models))
 
 
 class _Rows:

@@ -25,8 +25,8 @@ _SIGNS = {1: "+", -1: "-", 0: "="}
 
 def list_grounds(ranges: Ranges) -> tuple[Ground, ...]:
     """Return what all bounds so far rest on, each once."""
-    wiring = ranges.evaluator.wiring
-    models = {model.name: model for model in wiring.models}
+    model_graph = ranges.evaluator.model_graph
+    models = {model.name: model for model in model_graph.models}
     found: dict[Ground, None] = {}
     for (key, name), table in ranges.tables().items():
         model = models[key[0]]

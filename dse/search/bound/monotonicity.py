@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.evaluate.criteria import Conditions, Constraint, Reduction
+from dse.evaluate.model_graph import Key
 from dse.evaluate.space import Integer, Real
-from dse.evaluate.wiring import Key
 from dse.model.contract import Model
 from dse.model.grammar import Call, Expression, Name
 from dse.model.quantity import Array, Resource
@@ -50,20 +50,20 @@ class _Moving:
     """How quantities move, each found once."""
 
     def __init__(self, ranges: Ranges) -> None:
-        self._ranges, self._wiring = ranges, ranges.evaluator.wiring
+        self._ranges, self._model_graph = ranges, ranges.evaluator.model_graph
         self._found: dict[tuple[str, Key], Moves] = {}
 
     def low(self, name: str) -> float:
         """Return what a quantity is never below."""
-        quantity = self._wiring.quantities[name]
+        quantity = self._model_graph.quantities[name]
         return max(quantity.low, quantity.above)
 
     def of(self, name: str, conditions: Conditions) -> Moves:
         """Return how a quantity moves under some conditions."""
-        producer = self._wiring.producers.get(name)
+        producer = self._model_graph.producers.get(name)
         if name in conditions or producer is None:
             return self._own("" if name in conditions else name)
-        relevant, key = self._wiring.relevant(producer, conditions)
+        relevant, key = self._model_graph.relevant(producer, conditions)
         if (name, key) not in self._found:
             table = self._ranges.table(key, name)
             self._found[name, key] = (
@@ -126,7 +126,7 @@ class _Moving:
     def _taken(self, model: Model, name: str, conditions: Conditions) -> Moves:
         """Return how an input moves in the unit that a model takes it in."""
         moves = self.of(name, conditions)
-        through_the_clock = self._wiring.conversions[model.name].get(name, (1.0, 0))[1]
+        through_the_clock = self._model_graph.conversions[model.name].get(name, (1.0, 0))[1]
         return _both(moves, _unknown(self.of("clock", conditions))) if through_the_clock else moves
 
 
@@ -191,9 +191,9 @@ def find_unordered_variables(ranges: Ranges) -> tuple[int, ...]:
 
 def _fed_by(ranges: Ranges, name: str) -> frozenset[str]:
     """Return what a quantity depends on; itself if no model gives it."""
-    wiring = ranges.evaluator.wiring
-    producer = wiring.producers.get(name)
-    return frozenset({name}) if producer is None else wiring.upstream[producer.name]
+    model_graph = ranges.evaluator.model_graph
+    producer = model_graph.producers.get(name)
+    return frozenset({name}) if producer is None else model_graph.upstream[producer.name]
 
 
 def _missing(ranges: Ranges) -> list[Unknown]:
@@ -212,17 +212,17 @@ class _Search:
     """A walk from outputs to their inputs that visits each bound of each quantity once."""
 
     def __init__(self, ranges: Ranges) -> None:
-        self._ranges, self._wiring = ranges, ranges.evaluator.wiring
+        self._ranges, self._model_graph = ranges, ranges.evaluator.model_graph
         self._seen: set[tuple[str, Key, int]] = set()
         self._several: dict[tuple[str, Key], bool] = {}
         self.found: list[Unknown] = []
 
     def visit(self, name: str, conditions: Conditions, side: int) -> None:
         """Look at an end of a quantity, and at all that it is computed from."""
-        producer = self._wiring.producers.get(name)
+        producer = self._model_graph.producers.get(name)
         if name in conditions or producer is None:
             return
-        relevant, key = self._wiring.relevant(producer, conditions)
+        relevant, key = self._model_graph.relevant(producer, conditions)
         if (name, key, side) in self._seen:
             return
         self._seen.add((name, key, side))
@@ -245,15 +245,15 @@ class _Search:
 
     def _given(self, model: Model, conditions: Conditions) -> Iterator[str]:
         """Yield the inputs of a model that are numbers, and not left to their defaults."""
-        wiring = self._wiring
+        model_graph = self._model_graph
         for each, declared in model.inputs.items():
-            origins = (conditions, wiring.producers, wiring.constants, wiring.varied)
+            origins = (conditions, model_graph.producers, model_graph.constants, model_graph.varied)
             if not isinstance(declared, Resource) and any(each in origin for origin in origins):
                 yield each
 
     def _taken(self, model: Model, each: str) -> tuple[str, ...]:
         """Return what an input is read from: the clock too, if that converts it."""
-        _, power = self._wiring.conversions[model.name].get(each, (1.0, 0))
+        _, power = self._model_graph.conversions[model.name].get(each, (1.0, 0))
         return (each, "clock") if power else (each,)
 
     def _varies_in(self, model: Model, each: str, conditions: Conditions) -> bool:
@@ -261,13 +261,13 @@ class _Search:
 
     def _varies(self, name: str, conditions: Conditions) -> bool:
         """Return whether a quantity may have several values in the space."""
-        producer = self._wiring.producers.get(name)
+        producer = self._model_graph.producers.get(name)
         if name in conditions:
             return False
         if producer is None:
             places = self._ranges.variables([name])
             return any(_sets_several(self._ranges.axes[place], name) for place in places)
-        relevant, key = self._wiring.relevant(producer, conditions)
+        relevant, key = self._model_graph.relevant(producer, conditions)
         table = self._ranges.tables().get((key, name))
         if table is not None:  # made by now: it knows better
             return bool(table.ends[0].min() != table.ends[1].max())

@@ -1,4 +1,4 @@
-"""Ranges through the wiring: between what objectives and constraints lie for a box of designs.
+"""Ranges through the model graph: between what objectives and constraints lie for a box of designs.
 
 A *box* is a cell of each variable (`dse.search.bound.cells`). Ranges go through the models one by
 one: a model that depends on few variables is tabulated with its extremes over all cells, which is
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Conditions, Constraint, reduced_end
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import skip_errors
+from dse.evaluate.model_graph import Key, ModelGraph, called
 from dse.evaluate.samples import SAMPLE, Spread
-from dse.evaluate.wiring import Key, Wiring, called
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN
 from dse.model.grammar import Call, Expression, Name, Number
@@ -148,7 +148,7 @@ class Ranges:
     def _fitting(self, key: Key) -> tuple[int, ...] | None:
         """Return the variables of a model's table; None if it would be too large."""
         bound = dict(key[1])
-        upstream = self.evaluator.wiring.upstream[key[0]]
+        upstream = self.evaluator.model_graph.upstream[key[0]]
         used = self.variables(n for n in upstream if n not in bound)
         return used if fits([self.axes[i] for i in used], bound) else None
 
@@ -157,12 +157,12 @@ class Ranges:
         if used is None:
             return None
         request = name, dict(key[1])
-        return tabled(self.evaluator.wiring, request, self.axes, used, self.until)
+        return tabled(self.evaluator.model_graph, request, self.axes, used, self.until)
 
     @cached_property
     def spreads(self) -> _SampledCells:
         """The uncertain quantities, over cells."""
-        return _SampledCells(self.evaluator.wiring.spread, self.axes)
+        return _SampledCells(self.evaluator.model_graph.spread, self.axes)
 
 
 def _tables(ranges: Ranges) -> Mapping[tuple[Key, str], Extremes | None]:
@@ -172,11 +172,11 @@ def _tables(ranges: Ranges) -> Mapping[tuple[Key, str], Extremes | None]:
 
 
 class Walk:
-    """One batch of boxes on its way through the wiring; each end of a quantity is found once."""
+    """A batch of boxes on its way through the model graph; each bound is computed once."""
 
     def __init__(self, ranges: Ranges, boxes: Boxes) -> None:
         self._ranges, self._boxes = ranges, boxes
-        self._wiring = ranges.evaluator.wiring
+        self._model_graph = ranges.evaluator.model_graph
         self._ends: dict[tuple[Any, ...], Any] = {}
         self._runs: dict[tuple[Any, ...], Mapping[str, Array]] = {}
         self._own: dict[tuple[str, Side], Array] = {}
@@ -213,9 +213,9 @@ class Walk:
 
     def _asked(self, name: str, conditions: Conditions, side: Side) -> Any:
         """Return a bound of an objective or constraint; a design without a value is infeasible."""
-        producer = self._wiring.producers.get(name)
+        producer = self._model_graph.producers.get(name)
         if name not in conditions and producer is not None:
-            _, key = self._wiring.relevant(producer, conditions)
+            _, key = self._model_graph.relevant(producer, conditions)
             table = self._ranges.table(key, name)
             if table is not None:
                 found = self._looked_up(table.variables, table.defined[side > 0])
@@ -229,13 +229,13 @@ class Walk:
         if name in conditions:
             bound = conditions[name]
             return np.array(bound)[:, None] if isinstance(bound, tuple) else bound
-        producer = self._wiring.producers.get(name)
+        producer = self._model_graph.producers.get(name)
         if producer is None:
-            if name in self._wiring.spread and SAMPLE in conditions:
+            if name in self._model_graph.spread and SAMPLE in conditions:
                 return self._ranges.spreads(name, side, conditions[SAMPLE], self._boxes)
             own = name in self._ranges.owners
-            return self._set(name, side) if own else self._wiring.constants[name]
-        relevant, key = self._wiring.relevant(producer, conditions)
+            return self._set(name, side) if own else self._model_graph.constants[name]
+        relevant, key = self._model_graph.relevant(producer, conditions)
         found = self._ends.get((name, key, side))
         if found is None:
             table = self._ranges.table(key, name)
@@ -280,7 +280,7 @@ class Walk:
 
         A floor that is declared counts if it is more.
         """
-        outside = domain_end(self._wiring.quantities[name], side)
+        outside = domain_end(self._model_graph.quantities[name], side)
         found: Any = self._of(model, name, conditions, key, side, outside)
         if side < 0:
             for place, floor in enumerate(model.lower_bounds.get(name, ())):
@@ -298,7 +298,7 @@ class Walk:
         value = np.asarray(self._runs[run][name], dtype=np.float64)
         margin = np.where(np.isinf(value), 0.0, MARGIN * np.abs(value))  # never is never
         value = value + side * margin
-        if self._wiring.quantities[name].integer:  # the domain has only whole numbers
+        if self._model_graph.quantities[name].integer:  # the domain has only whole numbers
             value = np.ceil(value) if side < 0 else np.floor(value)
         return np.where(unknown | np.isnan(value), outside, value)
 
@@ -335,7 +335,7 @@ class Walk:
         and which end of each input it is.
         """
         moves = model.monotonic.get(name, {})
-        origins = (conditions, self._wiring.producers, self._wiring.constants)
+        origins = (conditions, self._model_graph.producers, self._model_graph.constants)
         taken, unknown = {}, np.zeros(1, dtype=bool)
         pattern: list[Side | None] = []
         for each, declared in model.inputs.items():
@@ -343,7 +343,7 @@ class Walk:
             if not known and each not in self._ranges.owners:
                 continue  # left to its default
             if isinstance(declared, Resource):
-                taken[each] = self._wiring.constants[each]
+                taken[each] = self._model_graph.constants[each]
                 continue
             move = moves.get(each)
             given = self._taken(each, conditions, model, side * move if move else -1)
@@ -357,7 +357,7 @@ class Walk:
     def _taken(self, name: str, conditions: Conditions, model: Model, side: Side) -> Any:
         """Return an end of an input in the unit that a model takes it in."""
         given = self.end(name, conditions, side)
-        conversions = self._wiring.conversions[model.name]
+        conversions = self._model_graph.conversions[model.name]
         if name in conversions:
             scale, power = conversions[name]
             given = given * scale
@@ -541,7 +541,7 @@ def fits(axes: Sequence[Axis], bound: Mapping[str, Any]) -> bool:
 
 
 def tabled(
-    wiring: Wiring,
+    model_graph: ModelGraph,
     request: tuple[str, Conditions],
     axes: Sequence[Axis],
     used: tuple[int, ...],
@@ -566,7 +566,7 @@ def tabled(
         If a model raises.
     """
     shape = tuple(axes[i].count for i in used)
-    value = in_pieces(wiring, request, _columns(axes, used, shape), math.prod(shape), until)
+    value = in_pieces(model_graph, request, _columns(axes, used, shape), math.prod(shape), until)
     if value is None:
         return None
     grid = value.reshape((*value.shape[:-1], *shape))
@@ -597,7 +597,7 @@ _QUICK = 0.05  # seconds; a piece that takes longer is followed by none that is 
 
 
 def in_pieces(
-    wiring: Wiring,
+    model_graph: ModelGraph,
     request: tuple[str, Conditions],
     columns: Mapping[str, Any],
     rows: int,
@@ -627,7 +627,7 @@ def in_pieces(
             return None
         high = min(low + size, rows)
         some = {n: v[low:high] if np.ndim(v) else v for n, v in columns.items()}
-        (value,) = wiring.evaluate([request], some)
+        (value,) = model_graph.evaluate([request], some)
         value = np.asarray(value, dtype=np.float64)
         parts.append(np.broadcast_to(value, (*value.shape[:-1], high - low)))
         low = high

@@ -107,7 +107,7 @@ def _less(one: Array, other: Array, slack: float) -> NDArray[np.bool_]:
 
 
 def _words(ranges: Ranges, design: Mapping[str, NDArray[Any]]) -> str:
-    quantities = ranges.evaluator.wiring.quantities
+    quantities = ranges.evaluator.model_graph.quantities
     return ", ".join(
         f"{n} = {show(v[0], quantities[n].unit) if n in quantities else v[0]}"
         for n, v in design.items()
@@ -116,13 +116,13 @@ def _words(ranges: Ranges, design: Mapping[str, NDArray[Any]]) -> str:
 
 def _blamed(ranges: Ranges, box: Boxes, design: Mapping[str, NDArray[Any]]) -> str:
     """Return in words which declaration a design of a box refutes; empty if none."""
-    wiring = ranges.evaluator.wiring
+    model_graph = ranges.evaluator.model_graph
     requests = ranges.evaluator.requests()
     columns = ranges.evaluator.space.columns(dict(design))
-    needed = wiring.needs(name for name, _ in requests).names
-    models = {model.name: model for model in wiring.models}
+    needed = model_graph.needs(name for name, _ in requests).names
+    models = {model.name: model for model in model_graph.models}
     walk = Walk(ranges, box)
-    for key in wiring.runs(requests):
+    for key in model_graph.runs(requests):
         model, conditions = models[key[0]], dict(key[1])
         for found in _outside(walk, ranges, model, conditions, columns, needed):
             if ranges.table(key, found.name) is not None:
@@ -137,7 +137,7 @@ def _blamed(ranges: Ranges, box: Boxes, design: Mapping[str, NDArray[Any]]) -> s
                     text = below(floor, found.name, found.value, least)
                     return f"{model.name}: {text}"
             corner, unknown, _ = walk.corner(model, found.name, conditions, found.side)
-            given = wiring.given(model, conditions, columns)
+            given = model_graph.given(model, conditions, columns)
             return f"{model.name}: " + _contradiction(
                 found,
                 _row(corner, model, found.row),
@@ -157,7 +157,7 @@ def _outside(
 ) -> Iterator[_Culprit]:
     """Yield the outputs of a model that are outside their ranges."""
     names = [name for name in model.outputs if name in needed]
-    values = ranges.evaluator.wiring.evaluate([(n, conditions) for n in names], columns)
+    values = ranges.evaluator.model_graph.evaluate([(n, conditions) for n in names], columns)
     for name, value in zip(names, values, strict=True):
         for side in (-1, 1):
             one, end = np.broadcast_arrays(value, walk.end(name, conditions, side))

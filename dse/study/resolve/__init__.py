@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelGraph, conflicts, required_constraints
 from dse.evaluate.samples import Uncertainty
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
-from dse.evaluate.wiring import Wiring, conflicts, required_constraints
 from dse.model.section import Writer
 from dse.study.findings import Findings, Place
 from dse.study.resolve.constraints import free_quantities, resolve_constraints, resolve_target
@@ -144,20 +144,20 @@ def resolve(
     findings.finish_stage()
 
     # Stage 2: each name is known, and each number is in its quantity's domain.
-    wiring = Wiring(tuple(code.models), {}, frozenset())
-    for problem in conflicts(wiring):
+    model_graph = ModelGraph(tuple(code.models), {}, frozenset())
+    for problem in conflicts(model_graph):
         findings.add(Place(problem.where), problem.message, problem.remedy)
-    wiring = replace(wiring, free=free_quantities(file, wiring, entries))
-    inputs = resolve_inputs(file, wiring, entries, folder, elsewhere, findings)
-    wiring = replace(wiring, constants=inputs.constants)
-    scope = Scope(wiring, findings, inputs.limits)
+    model_graph = replace(model_graph, free=free_quantities(file, model_graph, entries))
+    inputs = resolve_inputs(file, model_graph, entries, folder, elsewhere, findings)
+    model_graph = replace(model_graph, constants=inputs.constants)
+    scope = Scope(model_graph, findings, inputs.limits)
     variables = resolve_variables(file, scope, entries, inputs)
     space = Space(variables.space)
-    wiring = replace(wiring, varied=frozenset(space.quantities()))
+    model_graph = replace(model_graph, varied=frozenset(space.quantities()))
     sampling = Sampling(inputs.values, variables.rows)
     if not findings.problems:
-        wiring, space = sampling.prepare(wiring, space)
-    scope = replace(scope, wiring=wiring)
+        model_graph, space = sampling.prepare(model_graph, space)
+    scope = replace(scope, model_graph=model_graph)
     bound: BoundValues = {}
     objectives = resolve_objectives(file, scope, bound)
     constraints = resolve_constraints(file, scope, bound)
@@ -165,23 +165,25 @@ def resolve(
     constraints += of_target
     regions = resolve_regions(file, scope, objectives)
     curves = resolve_curves(file, scope)
-    check_given_twice(findings, wiring, space)
+    check_given_twice(findings, model_graph, space)
     findings.finish_stage()
 
     # Stage 3: the whole is consistent.
     findings.notes += override_notes(file)
-    wiring, objectives, constraints, uncertainty = sample_study(
-        file, findings, sampling, wiring, objectives, constraints
+    model_graph, objectives, constraints, uncertainty = sample_study(
+        file, findings, sampling, model_graph, objectives, constraints
     )
     if regions is not None:
         sampled = next(o for o in objectives if o.name == regions.objective.name)
         regions = replace(regions, objective=sampled)
-    evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints), file.run.on_error)
-    required, unchecked = required_constraints(wiring, evaluator.requests())
+    evaluator = Evaluator(
+        model_graph, space, tuple(objectives), tuple(constraints), file.run.on_error
+    )
+    required, unchecked = required_constraints(model_graph, evaluator.requests())
     evaluator = replace(evaluator, constraints=(*constraints, *required))
     check_missing(findings, evaluator)
     check_effects(file, findings, evaluator)
-    check_sections(code, wiring, file.inputs, findings)
+    check_sections(code, model_graph, file.inputs, findings)
     check_curves(scope, curves)
     findings.finish_stage()
     return Resolved(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dse.evaluate.criteria import Conditions, Constraint, Objective, Reduction
+from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.target import EXAMPLE as TARGET_EXAMPLE
 from dse.evaluate.target import (
     Bound,
@@ -19,7 +20,6 @@ from dse.evaluate.target import (
     least_problem,
     read_target,
 )
-from dse.evaluate.wiring import Wiring
 from dse.model.dimension import CLOCK, UnitMismatchError
 from dse.model.grammar import GrammarError, names_in, read_condition
 from dse.model.quantity import Quantity
@@ -84,11 +84,11 @@ def _in_held_units(scope: Scope, place: Place, relation: Relation) -> Relation |
 
     None, after a problem, if a name is unknown or the dimensions differ.
     """
-    quantities = scope.wiring.quantities
+    quantities = scope.model_graph.quantities
     known = [scope.knows(place, name, "quantity") for name in sorted(relation.names)]
     if not all(known):
         return None
-    plain = {n for n, q in scope.wiring.free.items() if q.unit == "1"}  # plain numbers
+    plain = {n for n, q in scope.model_graph.free.items() if q.unit == "1"}  # plain numbers
     units = {n: None if n in plain else quantities[n].unit for n in relation.names}
     try:
         return relation.in_units(units, CLOCK in quantities)
@@ -133,14 +133,14 @@ def _reduction(
 ) -> Reduction | None:
     """Return how the samples become one number for a constraint; None if it does not say."""
     reduction = resolve_reduction(table.reduce, upper)
-    if reduction is not None and not needs_samples(scope.wiring, names, conditions):
+    if reduction is not None and not needs_samples(scope.model_graph, names, conditions):
         remedy = "no uncertain input affects it"
         scope.add(place / "reduce", "has no samples to reduce", remedy)
     return reduction
 
 
 def free_quantities(
-    file: StudyFile, wiring: Wiring, entries: Mapping[Place, Entries]
+    file: StudyFile, model_graph: ModelGraph, entries: Mapping[Place, Entries]
 ) -> dict[str, Quantity]:
     """Return the quantities of relations that an input or a row sets and no model declares.
 
@@ -168,7 +168,7 @@ def free_quantities(
     return {
         name: Quantity(unit if is_unit(unit) else "1", "used only in relations")
         for name, unit in units.items()
-        if name in names - wiring.known
+        if name in names - model_graph.known
     }
 
 

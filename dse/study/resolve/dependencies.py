@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.samples import Uncertain
 from dse.evaluate.space import Choice, Space
 from dse.evaluate.trace import reaches
-from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Quantity
 from dse.study.findings import Findings, Place
 from dse.study.resolve.inputs import Inputs, overrides
@@ -24,9 +24,9 @@ _NAMED = 3  # targets in a message
 # Checks
 
 
-def check_given_twice(findings: Findings, wiring: Wiring, space: Space) -> None:
+def check_given_twice(findings: Findings, model_graph: ModelGraph, space: Space) -> None:
     """Check that no quantity is set at two places."""
-    owners = {name: Place("inputs") for name in wiring.constants}
+    owners = {name: Place("inputs") for name in model_graph.constants}
     for key, variable in space.variables.items():
         place = Place("space") / key
         for name in next(iter(variable.rows.values())) if isinstance(variable, Choice) else [key]:
@@ -35,8 +35,8 @@ def check_given_twice(findings: Findings, wiring: Wiring, space: Space) -> None:
                 findings.add(place, message, "leave one out")
             owners[name] = place
     for name, place in owners.items():
-        if name in wiring.producers:
-            model = wiring.producers[name].name
+        if name in model_graph.producers:
+            model = model_graph.producers[name].name
             findings.add(
                 place if place.steps else place / name,
                 f"'{name}' is given twice: by {_shown(place)} and by {model}, as its output",
@@ -51,24 +51,24 @@ def _shown(place: Place) -> str:
 
 def check_missing(findings: Findings, evaluator: Evaluator) -> None:
     """Check that the study sets every input that a target needs."""
-    wiring = evaluator.wiring
+    model_graph = evaluator.model_graph
     missing: dict[str, tuple[str, list[str]]] = {}
     for target, names, conditions in _targets(evaluator):
-        for name, model in wiring.needs(names, conditions).missing.items():
+        for name, model in model_graph.needs(names, conditions).missing.items():
             missing.setdefault(name, (model, []))[1].append(target)
     for name, (model, targets) in missing.items():
         about, domain = " [Hz] (what relates cycles and seconds)" if name == "clock" else "", ""
-        if name in wiring.resources:
-            about = f" ({wiring.resources[name].about})"
-        elif name in wiring.quantities:
-            quantity = wiring.quantities[name]
+        if name in model_graph.resources:
+            about = f" ({model_graph.resources[name].about})"
+        elif name in model_graph.quantities:
+            quantity = model_graph.quantities[name]
             about = f" [{quantity.unit}] ({quantity.about})"
             domain = f", in {quantity.domain()}"
         needed = f", needed by {model}" if model else ""
         more = f" and {len(targets) - _NAMED} more" if len(targets) > _NAMED else ""
         message = f"missing input '{name}'{about}{needed} for {', '.join(targets[:_NAMED])}{more}"
         remedy = f"give {name} in [inputs], in [space], or under at{domain}"
-        if name in wiring.resources:
+        if name in model_graph.resources:
             remedy = f'give {name} = "its file or folder" in [inputs]'
         findings.add(Place("inputs"), message, remedy)
 
@@ -78,7 +78,7 @@ def check_effects(file: StudyFile, findings: Findings, evaluator: Evaluator) -> 
 
     Inputs without effect, and variables that affect some objectives only, are noted.
     """
-    wiring, reached = evaluator.wiring, reaches(evaluator)
+    model_graph, reached = evaluator.model_graph, reaches(evaluator)
     used = set[str]().union(*(names for _, names in _live_names(evaluator)))
     for objective in evaluator.objectives:
         if not any(objective.name in reach.objectives for reach in reached.values()):
@@ -87,7 +87,7 @@ def check_effects(file: StudyFile, findings: Findings, evaluator: Evaluator) -> 
             findings.add(Place("space"), message, remedy)
     for key, reach in reached.items():
         if not reach.objectives and not reach.constraints:
-            inputs = sorted(used & (wiring.quantities.keys() - wiring.producers.keys()))
+            inputs = sorted(used & (model_graph.quantities.keys() - model_graph.producers.keys()))
             message = "has no effect: no objective and no constraint depends on it"
             remedy = f"they depend on {', '.join(inputs)}" if inputs else ""
             findings.add(Place("space") / key, message, remedy)
@@ -95,7 +95,7 @@ def check_effects(file: StudyFile, findings: Findings, evaluator: Evaluator) -> 
             findings.notes.append(f"{key} affects no objective: only constraints depend on it")
         elif reach.unmoved:
             findings.notes.append(f"{key} does not affect {', '.join(reach.unmoved)}")
-    for name in wiring.constants:
+    for name in model_graph.constants:
         if name not in used and name in file.inputs and name != "clock":  # it converts texts
             findings.notes.append(unused_note(name))
 
@@ -128,7 +128,7 @@ def _targets(evaluator: Evaluator) -> Iterator[tuple[str, tuple[str, ...], Condi
 def _live_names(evaluator: Evaluator) -> Iterator[tuple[str, set[str]]]:
     """Yield for each target the names that it depends on, without the names that it binds."""
     for target, names, conditions in _targets(evaluator):
-        yield target, {*evaluator.wiring.needs(names, conditions).names} - {*conditions}
+        yield target, {*evaluator.model_graph.needs(names, conditions).names} - {*conditions}
 
 
 # The input values that results depend on
@@ -192,10 +192,10 @@ def list_inputs(
     bound : BoundValues
         The uncertain input values of conditions, by place.
     """
-    wiring = evaluator.wiring
+    model_graph = evaluator.model_graph
     by_target = [names for _, names in _live_names(evaluator)]
     by_objective = by_target[: len(evaluator.objectives)]
-    numbers = {*wiring.constants}.union(
+    numbers = {*model_graph.constants}.union(
         *(row for rows in variables.rows.values() for row in rows.values())
     ) - {"clock"}
     for names in by_objective:
@@ -205,7 +205,7 @@ def list_inputs(
 
     def study_input(name: str, value: InputValue, label: str = "") -> StudyInput:
         pairs = zip(evaluator.objectives, by_objective, strict=True)
-        quantity = wiring.quantities.get(name)
+        quantity = model_graph.quantities.get(name)
         return StudyInput(
             name,
             label or name,
@@ -219,8 +219,8 @@ def list_inputs(
 
     listed = [
         study_input(name, inputs.values[name])
-        for name in wiring.constants
-        if name in used and name not in wiring.free and name in inputs.values
+        for name in model_graph.constants
+        if name in used and name not in model_graph.free and name in inputs.values
     ]
     for key, rows in variables.rows.items():
         for option, row in rows.items():
@@ -228,7 +228,7 @@ def list_inputs(
                 if name in used:
                     given = study_input(name, value, f"{name} of {option}")
                     listed.append(replace(given, variable=key, option=option))
-    for name, default, model in _defaults(wiring, used - {*inputs.limits}):
+    for name, default, model in _defaults(model_graph, used - {*inputs.limits}):
         value = InputValue(default, source=f"default of {model}")
         listed.append(replace(study_input(name, value), default=True))
     for place, value in bound.items():
@@ -241,13 +241,13 @@ def list_inputs(
     return tuple(listed)
 
 
-def _defaults(wiring: Wiring, used: set[str]) -> Iterator[tuple[str, float, str]]:
+def _defaults(model_graph: ModelGraph, used: set[str]) -> Iterator[tuple[str, float, str]]:
     """Yield inputs that are left to a model's default: name, value, model."""
-    seen = {*wiring.constants, *wiring.varied, *wiring.producers}
-    for model in wiring.models:
+    seen = {*model_graph.constants, *model_graph.varied, *model_graph.producers}
+    for model in model_graph.models:
         for name, value in model.defaults.items():
             declared = model.inputs[name]
             if name in used and name not in seen and isinstance(declared, Quantity):
                 seen.add(name)
-                if declared.unit == wiring.quantities[name].unit:
+                if declared.unit == model_graph.quantities[name].unit:
                     yield name, float(value), model.name

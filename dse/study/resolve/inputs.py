@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dse.evaluate.wiring import Wiring
+from dse.evaluate.model_graph import ModelGraph
 from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
 from dse.study.catalog import Catalog, Together, open_catalog
@@ -123,7 +123,7 @@ def _own_fit(fit: Together, rename: Mapping[str, str], own: Mapping[str, Any]) -
 def check_overrides(scope: Scope, place: Place, table: CatalogRow | CatalogTable) -> None:
     """Check that a model takes each value that the study gives in the place of a catalog's."""
     for name in {name for numbers in overrides(table).values() for name in numbers}:
-        if name not in scope.wiring.quantities:
+        if name not in scope.model_graph.quantities:
             scope.add(place / "override", f"no model takes '{name}'", "leave it out")
 
 
@@ -169,7 +169,7 @@ class Inputs:
 
 def resolve_inputs(
     file: StudyFile,
-    wiring: Wiring,
+    model_graph: ModelGraph,
     entries: Mapping[Place, Entries],
     folder: Path | None,
     elsewhere: Mapping[str, Path],
@@ -183,15 +183,17 @@ def resolve_inputs(
         Where files lie that are not where the text says, because the study is a copy.
     """
     inputs = Inputs()
-    scope = Scope(wiring, findings, inputs.limits)
+    scope = Scope(model_graph, findings, inputs.limits)
     for key, entry in file.inputs.items():
-        if key in wiring.resources and not isinstance(entry, CatalogRow):
+        if key in model_graph.resources and not isinstance(entry, CatalogRow):
             _load_file(scope, inputs, key, entry, folder, elsewhere.get(key))
     numbers = list(_numbers(scope, file, entries))
     for place, name, value in numbers:
         if name == "clock":
             clock = inputs.values[name] = _resolve_clock(scope, place, value)
-            scope = replace(scope, wiring=replace(wiring, constants={"clock": clock.value}))
+            scope = replace(
+                scope, model_graph=replace(model_graph, constants={"clock": clock.value})
+            )
     for place, name, value in numbers:
         if name in inputs.values:
             if name != "clock":
@@ -216,10 +218,10 @@ def _numbers(
             check_overrides(scope, place, entry)
             for values in entries[place].rows.values() if place in entries else ():
                 for name, value in values.items():
-                    if name in scope.wiring.quantities:
+                    if name in scope.model_graph.quantities:
                         own = name in entry.override
                         yield place / "override" / name if own else place, name, value
-        elif key in scope.wiring.resources:
+        elif key in scope.model_graph.resources:
             continue
         elif isinstance(entry, ResourceFile):
             scope.add(place, f"{key} is a number, not a file", "give a number")
@@ -250,7 +252,7 @@ def _load_file(
     scope: Scope, inputs: Inputs, key: str, entry: Any, folder: Path | None, moved: Path | None
 ) -> None:
     """Add the content of a file or folder to the inputs, with what it says of quantities."""
-    resource, place = scope.wiring.resources[key], Place("inputs") / key
+    resource, place = scope.model_graph.resources[key], Place("inputs") / key
     if not isinstance(entry, ResourceFile):
         value = input_value(entry)
         if not isinstance(value.written, str):

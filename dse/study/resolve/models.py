@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dse.evaluate.wiring import Wiring
+from dse.evaluate.model_graph import ModelGraph
 from dse.model.contract import Model
 from dse.model.section import Writer
 from dse.model.units import KNOWN_UNITS, is_unit
@@ -110,14 +110,14 @@ def _renamed_leaves(
 
 
 def check_sections(
-    code: Code, wiring: Wiring, inputs: Mapping[str, Any], findings: Findings
+    code: Code, model_graph: ModelGraph, inputs: Mapping[str, Any], findings: Findings
 ) -> None:
     """Check that the study gives the inputs of the writers; see `dse.model.section.needs`."""
-    given = {*wiring.constants, *wiring.varied, *inputs}
+    given = {*model_graph.constants, *model_graph.varied, *inputs}
     for position, (reference, write) in enumerate(code.sections):
         for name in getattr(write, "needs", ()):
             if name not in given:
-                known = wiring.resources.get(name) or wiring.quantities.get(name)
+                known = model_graph.resources.get(name) or model_graph.quantities.get(name)
                 about = f" ({known.about})" if known else ""
                 findings.add(
                     Place("report") / "sections" / position,

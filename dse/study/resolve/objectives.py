@@ -78,13 +78,13 @@ def _objective(
         return None
     if not scope.knows(place / direction, quantity, "quantity"):
         return None
-    sampled = needs_samples(scope.wiring, [quantity], {**at, **over})
+    sampled = needs_samples(scope.model_graph, [quantity], {**at, **over})
     _check_reduction(scope, place, table, sampled)
     reduction = resolve_reduction(table.reduce, table.maximize is None, table.quantile)
     if table.weights and table.over and reduction is not None:
         over, weights = _resolve_weights(scope, place / "weights", table, over)
         reduction = replace(reduction, weights=weights)
-    declared = scope.wiring.quantities[quantity]
+    declared = scope.model_graph.quantities[quantity]
     condition = describe_conditions(table.at)
     if reduction is not None:
         inputs = f" over {', '.join(table.over)}" if table.over else ""

@@ -82,7 +82,10 @@ def resolve_regions(
     objective = None
     if table.objective is None:
         for objective in objectives:
-            if table.axis in scope.wiring.needs([objective.quantity], objective.conditions).names:
+            if (
+                table.axis
+                in scope.model_graph.needs([objective.quantity], objective.conditions).names
+            ):
                 break
         else:
             note = f"regions: no objective depends on '{table.axis}', so there are none"
@@ -101,7 +104,7 @@ def _check_axis(scope: Scope, place: Place, axis: str) -> bool:
     """Check that an axis is an input."""
     if not scope.knows(place / "axis", axis, "input"):
         return False
-    if axis in scope.wiring.producers:
+    if axis in scope.model_graph.producers:
         scope.add(place / "axis", f"'{axis}' is an output, not an input")
     return True
 
@@ -139,7 +142,7 @@ def resolve_curves(file: StudyFile, scope: Scope) -> list[CurvePlan]:
 def check_curves(scope: Scope, curves: list[CurvePlan]) -> None:
     """Check that the study gives every input of the curves."""
     for position, curve in enumerate(curves):
-        missing = scope.wiring.needs(curve.quantities, {*curve.conditions, curve.axis}).missing
+        missing = scope.model_graph.needs(curve.quantities, {*curve.conditions, curve.axis}).missing
         for name, model in missing.items():
             remedy = f"give {name} in [inputs] or under at"
             scope.add(Place("curve") / position, f"needs '{name}', for {model}", remedy)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dse.evaluate.wiring import Wiring
+from dse.evaluate.model_graph import ModelGraph
 from dse.model.quantity import Floats, Quantity
 from dse.model.units import UnitError, factor, read, split
 from dse.model.values import show
@@ -25,7 +25,7 @@ class Scope:
 
     Parameters
     ----------
-    wiring : Wiring
+    model graph : Model graph
         The models and their quantities.
     findings : Findings
         Takes the problems.
@@ -37,7 +37,7 @@ class Scope:
         The columns of the table that are not numbers, each with the reason.
     """
 
-    wiring: Wiring
+    model_graph: ModelGraph
     findings: Findings
     limits: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     table: str = ""
@@ -46,7 +46,7 @@ class Scope:
     @property
     def clock(self) -> float | None:
         """The clock that converts cycles and seconds [Hz]; NaN if the study's clock is wrong."""
-        clock: float | None = self.wiring.constants.get("clock")
+        clock: float | None = self.model_graph.constants.get("clock")
         return clock
 
     def add(self, place: Place, message: str, remedy: str = "") -> None:
@@ -55,7 +55,7 @@ class Scope:
 
     def unit(self, name: str) -> str:
         """Return the unit of a quantity."""
-        return self.wiring.quantities[name].unit
+        return self.model_graph.quantities[name].unit
 
     def number(self, place: Place, name: str, given: float | str, unit: str) -> float | None:
         """Return a number in a unit; None, after a problem, if it is not a finite number of it."""
@@ -85,7 +85,7 @@ class Scope:
 
     def in_domain(self, place: Place, name: str, values: Floats) -> bool:
         """Check values against the domain of every model that takes this quantity."""
-        for quantity, scale in declarations(self.wiring, name):
+        for quantity, scale in declarations(self.model_graph, name):
             x = np.atleast_1d(np.asarray(values, dtype=np.float64)) * scale
             if not quantity.contains_all(x):
                 bad = float(x[~quantity.contains(x)][0])
@@ -103,14 +103,14 @@ class Scope:
 
     def knows(self, place: Place, name: str, kind: str) -> bool:
         """Check that a name is a quantity; the problem says the nearest one and its unit."""
-        quantities = self.wiring.quantities
+        quantities = self.model_graph.quantities
         if name in quantities:
             return True
         if name in self.texts:
             remedy = "leave a missing value empty, or add its text to study.missing"
             self.add(place, f"column '{name}' {self.texts[name]}", remedy)
             return False
-        known = self.wiring.known | {"clock"}
+        known = self.model_graph.known | {"clock"}
         remedy = nearest(name, known)
         if (near := closest(name, known)) in quantities:
             remedy += f" [{quantities[near].unit}]: {quantities[near].about}"
@@ -132,30 +132,30 @@ def is_unitless(text: str) -> bool:
     return not unit and math.isfinite(number)
 
 
-def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:
+def declarations(model_graph: ModelGraph, name: str) -> list[tuple[Quantity, float]]:
     """Return every declaration of an input, each with the factor from the unit it is held in.
 
     Quantities that a clock relates to that unit are left out: it may differ from design to design.
     """
-    held = wiring.quantities.get(name)
+    held = model_graph.quantities.get(name)
     if held is None:
         return []
     declared = []
-    for model in wiring.models:
+    for model in model_graph.models:
         quantity = model.inputs.get(name)
         if isinstance(quantity, Quantity):
             try:
                 scale, power = factor(held.unit, quantity.unit)
-            except UnitError:  # `dse.evaluate.wiring` reports it
+            except UnitError:  # `dse.evaluate.model_graph` reports it
                 continue
             if power == 0:
                 declared.append((quantity, scale))
     return declared or [(held, 1.0)]
 
 
-def is_whole(wiring: Wiring, name: str) -> bool:
+def is_whole(model_graph: ModelGraph, name: str) -> bool:
     """Return whether a model takes only whole numbers of a quantity."""
-    return any(quantity.integer for quantity, _ in declarations(wiring, name))
+    return any(quantity.integer for quantity, _ in declarations(model_graph, name))
 
 
 def shown(given: float | str) -> str:

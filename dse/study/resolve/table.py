@@ -10,9 +10,9 @@ import numpy as np
 
 from dse.evaluate.criteria import Constraint, Objective
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.table_space import TableSpace, variable_of
 from dse.evaluate.target import Target
-from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Quantity
 from dse.model.units import KNOWN_UNITS, is_unit
 from dse.model.values import plural
@@ -43,16 +43,16 @@ def resolve_table(
     units = _units(file, findings, table)
     about = f"column of {file.study.table}"
     columns = {name: Quantity(units[name], about) for name in table.numbers}
-    wiring = Wiring((), {}, frozenset(table.numbers), columns)
+    model_graph = ModelGraph((), {}, frozenset(table.numbers), columns)
     entries = load_entries(file, folder, findings)
-    wiring = replace(wiring, free=free_quantities(file, wiring, entries) | columns)
+    model_graph = replace(model_graph, free=free_quantities(file, model_graph, entries) | columns)
     for name in file.inputs.keys() & {*table.names}:
         message = f"'{name}' is given twice: it is a column of {file.study.table}"
         findings.add(Place("inputs") / name, message, "leave it out, or call it otherwise")
-    inputs = resolve_inputs(file, wiring, entries, folder, {}, findings)
+    inputs = resolve_inputs(file, model_graph, entries, folder, {}, findings)
     texts = {name: _text_problem(file, table, name) for name in table.texts}
-    wiring = replace(wiring, constants=inputs.constants)
-    scope = Scope(wiring, findings, table=file.study.table, texts=texts)
+    model_graph = replace(model_graph, constants=inputs.constants)
+    scope = Scope(model_graph, findings, table=file.study.table, texts=texts)
     objectives = resolve_objectives(file, scope, {})
     constraints = resolve_constraints(file, scope, {})
     target, of_target = resolve_target(file, scope, objectives)
@@ -67,7 +67,7 @@ def resolve_table(
     space = TableSpace({n: variable_of(values[n]) for n in names}, table.numbers, table.texts)
     _note_columns(file, findings, space, table)
     _note_missing(findings, objectives, constraints, space)
-    return Evaluator(wiring, space, tuple(objectives), tuple(constraints)), target, path
+    return Evaluator(model_graph, space, tuple(objectives), tuple(constraints)), target, path
 
 
 def _text_problem(file: TableStudyFile, table: DesignTable, name: str) -> str:

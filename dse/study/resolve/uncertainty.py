@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dse.evaluate.criteria import Constraint, Objective, Reduction, scenarios
+from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.samples import (
     SAMPLE,
     Distribution,
@@ -24,7 +25,6 @@ from dse.evaluate.samples import (
 )
 from dse.evaluate.samples import JointDistribution as Fitted
 from dse.evaluate.space import Choice, Space
-from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Array
 from dse.model.values import plural
 from dse.study.catalog import Together
@@ -76,12 +76,12 @@ def resolve_fit(
     A value does not vary if models take whole numbers, or if it is not above 0 and its logarithm
     is normal.
     """
-    wiring = scope.wiring
+    model_graph = scope.model_graph
     varying = [
         i
         for i, name in enumerate(fit.of)
         if name in values
-        and not is_whole(wiring, name)
+        and not is_whole(model_graph, name)
         and (name in fit.normal or float(values[name].value) > 0)
     ]
     if not varying:
@@ -92,7 +92,7 @@ def resolve_fit(
         middles,
         tuple(name not in fit.normal for name in names),
         tuple(tuple(fit.covariance[i][k] for k in varying) for i in varying),
-        tuple(_domain(wiring, name) for name in names),
+        tuple(_domain(model_graph, name) for name in names),
     )
     of_row = f" of {place.steps[-1]}" if place.section == "space" else ""
     labels = tuple(f"{name}{of_row}" for name in names)
@@ -119,7 +119,7 @@ def _resolve_law(
     scope: Scope, place: Place, name: str, table: UncertainTable
 ) -> Distribution | None:
     """Read a law; None, after a problem, if there is none."""
-    if is_whole(scope.wiring, name):
+    if is_whole(scope.model_graph, name):
         remedy = "list its values under over, with weights if some are likelier"
         scope.add(place, f"{name} is a whole number, which cannot be uncertain", remedy)
         return None
@@ -150,14 +150,14 @@ def _resolve_law(
         scope.add(place / kind, "is empty: its bounds are equal", remedy)
     elif scope.in_domain(place / kind, name, np.array(numbers)):
         numbers += [] if second is None else [second]
-        return Distribution(kind, tuple(numbers), _domain(scope.wiring, name))
+        return Distribution(kind, tuple(numbers), _domain(scope.model_graph, name))
     return None
 
 
-def _domain(wiring: Wiring, name: str) -> tuple[float, float]:
+def _domain(model_graph: ModelGraph, name: str) -> tuple[float, float]:
     """Return the minimum and the maximum that every model takes."""
     low, high = -math.inf, math.inf
-    for quantity, scale in declarations(wiring, name):
+    for quantity, scale in declarations(model_graph, name):
         low = max(low, quantity.low / scale, math.nextafter(quantity.above / scale, math.inf))
         high = min(high, quantity.high / scale, math.nextafter(quantity.below / scale, -math.inf))
     return low, high
@@ -235,7 +235,7 @@ class Sampling:
                     spreads[name] = Spread(middle, np.concatenate(columns, axis=1), variable)
         return spreads
 
-    def prepare(self, wiring: Wiring, space: Space) -> tuple[Wiring, Space]:
+    def prepare(self, model_graph: ModelGraph, space: Space) -> tuple[ModelGraph, Space]:
         """Return a model graph and a space that know what is uncertain, without samples."""
         sources = self.sources(())
         empty = Uncertainty(values={s.where: np.zeros((0, len(s.labels))) for s in sources})
@@ -245,7 +245,7 @@ class Sampling:
             n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in chosen else v
             for n, v in space.variables.items()
         }
-        return replace(wiring, spread=spreads), Space(variables)
+        return replace(model_graph, spread=spreads), Space(variables)
 
 
 def _column(value: InputValue, uncertainty: Uncertainty) -> Array:
@@ -256,9 +256,11 @@ def _column(value: InputValue, uncertainty: Uncertainty) -> Array:
     return uncertainty.values[uncertain.source.where][:, [uncertain.number]]
 
 
-def needs_samples(wiring: Wiring, names: Sequence[str], conditions: Mapping[str, Any]) -> bool:
+def needs_samples(
+    model_graph: ModelGraph, names: Sequence[str], conditions: Mapping[str, Any]
+) -> bool:
     """Return whether some quantities depend on uncertain inputs."""
-    needed = wiring.needs(names, conditions).names
+    needed = model_graph.needs(names, conditions).names
     return SAMPLE in needed or any(isinstance(conditions.get(n), Uncertain) for n in needed)
 
 
@@ -266,31 +268,33 @@ def sample_study(
     file: StudyFile,
     findings: Findings,
     sampling: Sampling,
-    wiring: Wiring,
+    model_graph: ModelGraph,
     objectives: Sequence[Objective],
     constraints: Sequence[Constraint],
-) -> tuple[Wiring, list[Objective], list[Constraint], Uncertainty]:
+) -> tuple[ModelGraph, list[Objective], list[Constraint], Uncertainty]:
     """Sample what is uncertain, and let all that depends on it ask for the samples."""
     sources = sampling.sources([*objectives, *constraints])
     if not sources:
-        return wiring, list(objectives), list(constraints), Uncertainty()
+        return model_graph, list(objectives), list(constraints), Uncertainty()
     uncertainty = draw_samples(sources, file.uncertainty.samples, file.search.seed)
-    wiring = replace(wiring, spread=sampling.spreads(uncertainty))
-    sampled = [_with_samples(findings, wiring, uncertainty, o, (o.quantity,)) for o in objectives]
-    held = [_with_samples(findings, wiring, uncertainty, c, c.names) for c in constraints]
+    model_graph = replace(model_graph, spread=sampling.spreads(uncertainty))
+    sampled = [
+        _with_samples(findings, model_graph, uncertainty, o, (o.quantity,)) for o in objectives
+    ]
+    held = [_with_samples(findings, model_graph, uncertainty, c, c.names) for c in constraints]
     findings.notes += _notes(uncertainty, sampled, held)
-    return wiring, sampled, held, uncertainty
+    return model_graph, sampled, held, uncertainty
 
 
 def _with_samples(
     findings: Findings,
-    wiring: Wiring,
+    model_graph: ModelGraph,
     uncertainty: Uncertainty,
     asked: _Asked,
     names: Sequence[str],
 ) -> _Asked:
     """Return an objective or a constraint that asks for the samples if it depends on them."""
-    if not needs_samples(wiring, names, asked.conditions):
+    if not needs_samples(model_graph, names, asked.conditions):
         return asked
     several: list[str] = [n for n, v in asked.conditions.items() if isinstance(v, tuple)]
     each = scenarios(asked.conditions)

@@ -98,7 +98,7 @@ def _resolve_number(
     ends = resolve_range(scope, place / "real", key, table.real, table.log)
     if ends is None:
         return None
-    if is_whole(scope.wiring, key):
+    if is_whole(scope.model_graph, key):
         scope.add(place / "real", f"{key} is a whole number", "write integer = [low, high]")
     elif table.steps == 1 and ends[0] < ends[1]:
         scope.add(place / "steps", "one step cannot hold both bounds", "give steps >= 2")
@@ -143,7 +143,7 @@ def _resolve_rows(
     scope: Scope, place: Place, table: CatalogTable | RowsTable, entries: Entries | None
 ) -> Rows:
     """Read the rows of a variable; empty, after a problem, if it has none that a model takes."""
-    quantities = scope.wiring.quantities.keys()
+    quantities = scope.model_graph.quantities.keys()
     if isinstance(table, RowsTable):
         place /= "rows"
         written = {o: {n: input_value(v) for n, v in row.items()} for o, row in table.rows.items()}

@@ -154,7 +154,7 @@ def test_sets_on_the_front_have_the_best_of_each_objective(
     assert not table.duplicated(["program", "functions accelerated"]).any()
     assert len(table)
     assert "selection" not in table  # names, no number made of bits
-    programs = study.evaluator.wiring.constants["dataflow"]
+    programs = study.evaluator.model_graph.constants["dataflow"]
     named = {frozenset(names.split(", ")) for names in table["functions accelerated"]}
     assert named == {frozenset(programs.chosen(int(number))) for number in front["selection"]}
 

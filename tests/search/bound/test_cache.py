@@ -51,7 +51,7 @@ def test_equal_inputs_are_run_once() -> None:
 
 
 def test_scenarios_and_what_is_bound_are_told_apart() -> None:
-    (model,) = remembering(evaluator()).wiring.models
+    (model,) = remembering(evaluator()).model_graph.models
     speeds = np.array([[1.0], [2.0], [np.nan]])
     sizes = np.array([1.0, 2.0, 2.0, -0.0])
     for size, speed in ((sizes, speeds), (sizes, 3.0), (sizes, 4.0), (2.0, speeds), (2.0, 1.0)):

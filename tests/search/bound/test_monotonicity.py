@@ -14,11 +14,11 @@ from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
 from dse.model import monotonic
-from dse.search.bound import tables
+from dse.search.bound import ranges
 from dse.search.bound.cover import Cover
 from dse.search.bound.monotonicity import find_best_ends
 from dse.search.bound.ranges import Ranges
-from tests.search.bound.test_ranges import wiring_of
+from tests.search.bound.test_ranges import model_graph_of
 from tests.search.bound.test_search import covers, searched
 
 
@@ -33,10 +33,10 @@ def grid(evaluator: Evaluator) -> Evaluator:
 def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
     tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "_ROWS", 100 if tabulated else 0)
+    monkeypatch.setattr(ranges, "_ROWS", 100 if tabulated else 0)
     ends = 0
     for seed in range(120):
-        evaluator = grid(wiring_of(np.random.default_rng(seed)))
+        evaluator = grid(model_graph_of(np.random.default_rng(seed)))
         few = replace(evaluator, objectives=evaluator.objectives[seed % 3 :])
         few = replace(few, constraints=few.constraints[: seed % 2])
         found = Ranges(few)
@@ -55,10 +55,10 @@ def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
     assert ends > 20
 
 
-def test_random_wirings_are_covered_where_variables_are_left_out() -> None:
+def test_random_model_graphs_are_covered_where_variables_are_left_out() -> None:
     left_out = 0
     for seed in range(40):
-        evaluator = grid(wiring_of(np.random.default_rng(seed)))
+        evaluator = grid(model_graph_of(np.random.default_rng(seed)))
         few = replace(evaluator, objectives=evaluator.objectives[seed % 3 :], constraints=())
         whole = searched(few, "exhaustive")
         for tolerance in (0.1, 0.01):

@@ -1,4 +1,4 @@
-"""Bounds of boxes against the designs in them: shipped studies, random wirings, relations."""
+"""Bounds of boxes against the designs in them: shipped studies, random model graphs, relations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.model import Model, Quantity
 from dse.model.relation import read_relation
-from dse.search.bound import tables
+from dse.search.bound import ranges
 from dse.search.bound.ranges import Ranges, violation_range
 from dse.search.bound.refutation import make_random_boxes
 from tests.core_examples import constraint, evaluator, model, objective, relation
@@ -49,7 +49,7 @@ def test_designs_of_shipped_studies_keep_to_the_bounds_of_their_boxes(
     name: str, tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not tabulated:  # so that bounds rest on declared moves
-        monkeypatch.setattr(tables, "_ROWS", 0)
+        monkeypatch.setattr(ranges, "_ROWS", 0)
     assert_bounded(dse.load(STUDIES / f"{name}.toml").evaluator, seed=SHIPPED.index(name))
 
 
@@ -83,7 +83,7 @@ def _part(rng: np.random.Generator, name: str, inputs: list[str]) -> Model:
     return replace(made, outputs=bounded, monotonic={name: known})
 
 
-def wiring_of(rng: np.random.Generator) -> Evaluator:
+def model_graph_of(rng: np.random.Generator) -> Evaluator:
     rows = {
         f"row{i}": {"c": float(c), "d": float(d)} for i, (c, d) in enumerate(rng.random((4, 2)))
     }
@@ -117,12 +117,12 @@ def wiring_of(rng: np.random.Generator) -> Evaluator:
 
 
 @pytest.mark.parametrize("tabulated", [True, False])
-def test_designs_of_random_wirings_keep_to_the_bounds_of_their_boxes(
+def test_designs_of_random_model_graphs_keep_to_the_bounds_of_their_boxes(
     tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "_ROWS", 100 if tabulated else 0)
+    monkeypatch.setattr(ranges, "_ROWS", 100 if tabulated else 0)
     for seed in range(60):
-        assert_bounded(wiring_of(np.random.default_rng(seed)), seed, 200)
+        assert_bounded(model_graph_of(np.random.default_rng(seed)), seed, 200)
 
 
 _NUMBERS = st.sampled_from(["0", "1", "2", "3", "0.5", "7"])
@@ -205,7 +205,7 @@ def test_what_is_never_at_the_best_corner_is_never_in_the_box() -> None:
 
 
 def test_bounds_of_what_is_counted_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_ROWS", 0)
+    monkeypatch.setattr(ranges, "_ROWS", 0)
     given_ = dse.from_mapping(
         {
             "study": {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dse
-from benchmarks.bound_wirings import wired
+from benchmarks.bound_model_graphs import wired
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Integer, Space, Values
@@ -92,8 +92,8 @@ def redirected(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
 
     With its own, if each output takes what only its objectives say.
     """
-    wiring = evaluator.wiring
-    names = [n for n in wiring.producers if not wiring.needs([n]).missing]
+    model_graph = evaluator.model_graph
+    names = [n for n in model_graph.producers if not model_graph.needs([n]).missing]
     if not names:
         return evaluator
     chosen = rng.choice(names, min(len(names), int(rng.integers(1, 5))), replace=False).tolist()
@@ -113,7 +113,7 @@ def test_random_objectives_of_shipped_models_have_the_fronts_of_enumeration(name
         assert_equal(searched(part, "bound"), searched(part, "exhaustive"))
 
 
-def test_random_wirings_of_shipped_models_have_the_fronts_of_enumeration() -> None:
+def test_random_model_graphs_of_shipped_models_have_the_fronts_of_enumeration() -> None:
     for seed in range(20):
         judge = wired(np.random.default_rng((7, 8, seed)))
         whole = searched(judge, "exhaustive")

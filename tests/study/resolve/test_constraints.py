@@ -127,7 +127,7 @@ def test_feasible_designs_carry_their_load_and_take_their_own_set_up(name: str) 
     loads = ("engine_utilization", "link_utilization", "stream_utilization")
     names = (*loads, "call_interval", "set_up_time", "calls_in_flight")
     found = dict(
-        zip(names, evaluator.wiring.evaluate([(n, {}) for n in names], columns), strict=True)
+        zip(names, evaluator.model_graph.evaluate([(n, {}) for n in names], columns), strict=True)
     )
     for each in loads:
         assert (np.broadcast_to(found[each], feasible.shape)[feasible] < 1).all()
@@ -139,6 +139,6 @@ def test_feasible_designs_carry_their_load_and_take_their_own_set_up(name: str) 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_areas_of_a_study_are_in_one_unit(name: str) -> None:
-    quantities = dse.load(ROOT / "studies" / f"{name}.toml").evaluator.wiring.quantities
+    quantities = dse.load(ROOT / "studies" / f"{name}.toml").evaluator.model_graph.quantities
     areas = {q.unit.split("/")[0] for n, q in quantities.items() if n.split("_")[0] == "area"}
     assert areas <= {"LUT"} or areas <= {"instruction"}

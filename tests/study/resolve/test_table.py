@@ -149,7 +149,7 @@ lanes, mode ,latency [us],energy_pJ,area,,design
     text = STUDY.replace('"designs.csv"', '"designs.csv"\nmissing = ["fail"]')
     study = dse.load(_study(tmp_path, table, text + '[columns]\narea = "mm"\n'))
     assert [o.unit for o in study.evaluator.objectives] == ["us", "mm"]
-    assert study.evaluator.wiring.quantities["energy_pJ"].unit == "pJ"
+    assert study.evaluator.model_graph.quantities["energy_pJ"].unit == "pJ"
     assert list(study.evaluator.space.variables) == ["lanes", "energy_pJ", "mode", "table_design"]
     result = study.run(workers=1)
     assert result.designs["feasible"].tolist() == [True, False, False, False]

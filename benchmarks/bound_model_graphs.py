@@ -1,4 +1,4 @@
-"""Random wirings of shipped models, small enough to enumerate."""
+"""Random model graphs of shipped models, small enough to enumerate."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from dse.evaluate.criteria import Constraint, Objective
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelGraph, conflicts
 from dse.evaluate.space import Space, Values
-from dse.evaluate.wiring import Wiring, conflicts
 from dse.model import Model, Quantity
 from dse.study.catalog import models
 
@@ -34,26 +34,32 @@ def wired(rng: np.random.Generator) -> Evaluator:
         for i in rng.permutation(len(shipped()))[: int(rng.integers(1, 6))]:
             chosen += _joining(chosen, shipped()[i])
         made = {name for model in chosen for name in model.outputs}
-        wiring = Wiring(tuple(chosen), {}, frozenset())
-        given = {name for model in chosen for name in model.inputs} | {*wiring.needs(made).missing}
-        if given - made and given <= {*wiring.quantities}:  # a clock may be needed by none of them
-            return _over(rng, wiring, sorted(given - made), sorted(made))
+        model_graph = ModelGraph(tuple(chosen), {}, frozenset())
+        given = {name for model in chosen for name in model.inputs} | {
+            *model_graph.needs(made).missing
+        }
+        if given - made and given <= {
+            *model_graph.quantities
+        }:  # a clock may be needed by none of them
+            return _over(rng, model_graph, sorted(given - made), sorted(made))
 
 
 def _joining(chosen: list[Model], model: Model) -> list[Model]:
     """Return the model if it can be joined to others, else none."""
     if any(set(model.outputs) & set(other.outputs) for other in chosen):
         return []
-    return [] if conflicts(Wiring((*chosen, model), {}, frozenset())) else [model]
+    return [] if conflicts(ModelGraph((*chosen, model), {}, frozenset())) else [model]
 
 
-def _over(rng: np.random.Generator, wiring: Wiring, names: list[str], made: list[str]) -> Evaluator:
+def _over(
+    rng: np.random.Generator, model_graph: ModelGraph, names: list[str], made: list[str]
+) -> Evaluator:
     space: dict[str, Values] = {}
     constants: dict[str, float] = {}
     left = _MOST
     varied = set(rng.permutation(names)[: int(rng.integers(1, 5))].tolist())
     for name in names:
-        drawn = wiring.quantities[name].draw(rng, int(rng.integers(2, 13)))
+        drawn = model_graph.quantities[name].draw(rng, int(rng.integers(2, 13)))
         values = np.unique(drawn)[: max(1, left)]
         if name in varied and len(values) > 1:
             space[name] = Values(tuple(rng.permutation(values).tolist()))
@@ -63,15 +69,15 @@ def _over(rng: np.random.Generator, wiring: Wiring, names: list[str], made: list
     if not space:
         return wired(rng)
     objectives = rng.choice(made, min(len(made), int(rng.integers(1, 5))), replace=False).tolist()
-    wiring = Wiring(wiring.models, constants, frozenset(space))
+    model_graph = ModelGraph(model_graph.models, constants, frozenset(space))
     return Evaluator(
-        wiring,
+        model_graph,
         Space(dict(space)),
         tuple(
             Objective(n, n, "minimize" if rng.random() < 0.5 else "maximize", "1", "", n)
             for n in objectives
         ),
-        _constraints(rng, Evaluator(wiring, Space(dict(space)), (), ()), made),
+        _constraints(rng, Evaluator(model_graph, Space(dict(space)), (), ()), made),
     )
 
 
@@ -82,7 +88,7 @@ def _constraints(
     name = str(rng.choice(made))
     size = evaluator.space.size or 1
     columns = evaluator.space.columns(evaluator.space.from_index(np.arange(size)))
-    (values,) = evaluator.wiring.evaluate([(name, {})], columns)
+    (values,) = evaluator.model_graph.evaluate([(name, {})], columns)
     known = np.asarray(values, dtype=np.float64)
     known = known[np.isfinite(known)]
     if not len(known) or rng.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Wiring: models joined by name, in any order, with units, bindings and only what is asked for."""
+"""Model graph: models joined by name, in any order, with units and bindings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.evaluate.wiring import ModelError, conflicts
-from tests.core_examples import model, wiring
+from dse.evaluate.model_graph import ModelError, conflicts
+from tests.core_examples import model, model_graph
 
 CALLS: list[str] = []
 
@@ -31,7 +31,7 @@ LANES = np.array([1.0, 2.0, 4.0])
 
 @pytest.mark.parametrize("models", list(itertools.permutations([AREA, TIME, COST])))
 def test_the_order_of_the_models_does_not_matter(models: Any) -> None:
-    wired = wiring(models, ["lanes"], size=8.0)
+    wired = model_graph(models, ["lanes"], size=8.0)
     (cost,) = wired.evaluate([("cost", {})], {"lanes": LANES})
     assert cost.tolist() == [80.0, 80.0, 80.0]
     assert conflicts(wired) == []
@@ -39,7 +39,7 @@ def test_the_order_of_the_models_does_not_matter(models: Any) -> None:
 
 
 def test_only_what_is_needed_runs_and_each_thing_once() -> None:
-    wired = wiring([COST, AREA, TIME], ["lanes"], size=8.0)
+    wired = model_graph([COST, AREA, TIME], ["lanes"], size=8.0)
     CALLS.clear()
     wired.evaluate([("area", {}), ("area", {}), ("lanes", {}), ("size", {})], {"lanes": LANES})
     assert CALLS == ["area"]
@@ -52,7 +52,7 @@ def test_only_what_is_needed_runs_and_each_thing_once() -> None:
 
 
 def test_bindings_hold_for_their_request_alone() -> None:
-    wired = wiring([TIME], ["lanes"], size=8.0)
+    wired = model_graph([TIME], ["lanes"], size=8.0)
     plain, bound, both = wired.evaluate(
         [("time", {}), ("time", {"size": 16.0}), ("time", {"size": 16.0, "lanes": 2.0})],
         {"lanes": LANES},
@@ -63,7 +63,7 @@ def test_bindings_hold_for_their_request_alone() -> None:
 
 
 def test_a_bound_output_cuts_what_is_upstream() -> None:
-    wired = wiring([COST, AREA, TIME], ["lanes"], size=8.0)
+    wired = model_graph([COST, AREA, TIME], ["lanes"], size=8.0)
     CALLS.clear()
     (cost,) = wired.evaluate([("cost", {"area": 3.0})], {"lanes": LANES})
     assert cost.tolist() == [24.0, 12.0, 6.0]
@@ -74,7 +74,7 @@ def test_a_bound_output_cuts_what_is_upstream() -> None:
 
 
 def test_what_is_missing_is_named_with_who_needs_it() -> None:
-    wired = wiring([COST, AREA, TIME], ["lanes"])
+    wired = model_graph([COST, AREA, TIME], ["lanes"])
     assert wired.needs(["cost"]).missing == {"size": "time"}
     assert wired.needs(["cost"], ["size"]).missing == {}
     assert wired.needs(["cost"], ["time"]).missing == {}
@@ -85,17 +85,17 @@ def test_what_is_missing_is_named_with_who_needs_it() -> None:
 def test_defaults_are_used_where_nothing_is_given_and_missed_by_others() -> None:
     scaled = model("scaled", lambda x, scale=2.0: x * scale, ["x", "scale"], ["y"], {"scale": 2.0})
     strict = model("strict", lambda scale: scale + 1, ["scale"], ["z"])
-    assert wiring([scaled], x=3.0).evaluate([("y", {})], {}) == [6.0]
-    assert wiring([scaled], x=3.0, scale=5.0).evaluate([("y", {})], {}) == [15.0]
-    assert wiring([scaled], x=3.0).evaluate([("y", {"scale": 7.0})], {}) == [21.0]
-    assert wiring([scaled], x=3.0).needs(["y"]).missing == {}
+    assert model_graph([scaled], x=3.0).evaluate([("y", {})], {}) == [6.0]
+    assert model_graph([scaled], x=3.0, scale=5.0).evaluate([("y", {})], {}) == [15.0]
+    assert model_graph([scaled], x=3.0).evaluate([("y", {"scale": 7.0})], {}) == [21.0]
+    assert model_graph([scaled], x=3.0).needs(["y"]).missing == {}
     for order in ([scaled, strict], [strict, scaled]):
-        assert wiring(order, x=3.0).needs(["y", "z"]).missing == {"scale": "strict"}
+        assert model_graph(order, x=3.0).needs(["y", "z"]).missing == {"scale": "strict"}
 
 
 def test_an_output_given_twice() -> None:
     other = model("other", lambda size: size, ["size"], ["area"])
-    (problem,) = conflicts(wiring([AREA, other], ["lanes"], size=1.0))
+    (problem,) = conflicts(model_graph([AREA, other], ["lanes"], size=1.0))
     assert problem.message == "'area' is given twice: by area and by other"
     assert "rename" in problem.remedy
 
@@ -105,27 +105,27 @@ def test_circles_are_named_once() -> None:
     b = model("b", lambda y: y, ["y"], ["w"])
     c = model("c", lambda w: w, ["w"], ["z"])
     for models in itertools.permutations([a, b, c]):
-        (problem,) = conflicts(wiring(models, ["x"]))
+        (problem,) = conflicts(model_graph(models, ["x"]))
         assert "in a circle: " in problem.message
         assert problem.message.count("→") == 3
-    (problem,) = conflicts(wiring([model("selfish", lambda y: y, ["y"], ["y"])]))
+    (problem,) = conflicts(model_graph([model("selfish", lambda y: y, ["y"], ["y"])]))
     assert problem.message.endswith("selfish → selfish")
 
 
 def test_units_that_do_not_fit() -> None:
     seconds = model("seconds", lambda x: x, {"x": "1"}, {"t": "s"})
     bytes_ = model("bytes", lambda t: t, {"t": "B"}, {"u": "B"})
-    (problem,) = conflicts(wiring([seconds, bytes_], ["x"]))
+    (problem,) = conflicts(model_graph([seconds, bytes_], ["x"]))
     assert problem.message == "'t' is in 's', but bytes takes it in 'B'"
 
 
 def test_units_are_converted_between_models() -> None:
     kib = model("kib", lambda x: x, {"x": "1"}, {"size": "KiB"})
     use = model("use", lambda size: size + 1, {"size": "B"}, {"plus": "B"})
-    (plus,) = wiring([kib, use], ["x"]).evaluate([("plus", {})], {"x": np.array([1.0, 2.0])})
+    (plus,) = model_graph([kib, use], ["x"]).evaluate([("plus", {})], {"x": np.array([1.0, 2.0])})
     assert plus.tolist() == [1025.0, 2049.0]
     # what is bound is in the unit of the model that gives it
-    assert wiring([kib, use], ["x"]).evaluate([("plus", {"size": 2.0})], {}) == [2049.0]
+    assert model_graph([kib, use], ["x"]).evaluate([("plus", {"size": 2.0})], {}) == [2049.0]
 
 
 CYCLES = model("cycles", lambda n: 3 * n, {"n": "1"}, {"delay": "cycle"})
@@ -133,10 +133,10 @@ SECONDS = model("seconds", lambda delay: 2 * delay, {"delay": "s"}, {"twice": "s
 
 
 def test_a_clock_relates_cycles_and_seconds() -> None:
-    constant = wiring([SECONDS, CYCLES], ["n"], clock=1e9)
+    constant = model_graph([SECONDS, CYCLES], ["n"], clock=1e9)
     (twice,) = constant.evaluate([("twice", {})], {"n": np.array([1.0, 5.0])})
     assert twice == pytest.approx([6e-9, 30e-9], rel=1e-15)
-    varied = wiring([SECONDS, CYCLES], ["n", "clock"])
+    varied = model_graph([SECONDS, CYCLES], ["n", "clock"])
     columns = {"n": np.array([1.0, 1.0]), "clock": np.array([1e9, 2e9])}
     assert varied.evaluate([("twice", {})], columns)[0] == pytest.approx([6e-9, 3e-9], rel=1e-15)
     assert varied.upstream["seconds"] == {"delay", "n", "clock"}
@@ -148,11 +148,11 @@ def test_a_clock_relates_cycles_and_seconds() -> None:
 
 def test_a_clock_may_be_an_output_and_is_missed_where_there_is_none() -> None:
     clock = model("pll", lambda base: 4 * base, {"base": "Hz"}, {"clock": "Hz"})
-    wired = wiring([SECONDS, clock, CYCLES], ["n"], base=0.25e9)
+    wired = model_graph([SECONDS, clock, CYCLES], ["n"], base=0.25e9)
     assert wired.evaluate([("twice", {})], {"n": np.array([1.0])})[0] == pytest.approx([6e-9])
     assert wired.upstream["seconds"] == {"delay", "n", "clock", "base"}
-    assert wiring([SECONDS, CYCLES], ["n"]).needs(["twice"]).missing == {"clock": "seconds"}
-    assert wiring([SECONDS, CYCLES], ["n"]).needs(["delay"]).missing == {}
+    assert model_graph([SECONDS, CYCLES], ["n"]).needs(["twice"]).missing == {"clock": "seconds"}
+    assert model_graph([SECONDS, CYCLES], ["n"]).needs(["delay"]).missing == {}
 
 
 def test_the_same_model_twice_under_other_names() -> None:
@@ -161,7 +161,7 @@ def test_the_same_model_twice_under_other_names() -> None:
     second = stage.renamed({"x": "middle", "gain": "second_gain"})
     second = type(second)(**{**vars(second), "name": "stage#2"})
     for models in ([first, second], [second, first]):
-        wired = wiring(models, ["x"], first_gain=2.0, second_gain=5.0)
+        wired = model_graph(models, ["x"], first_gain=2.0, second_gain=5.0)
         y, middle = wired.evaluate([("y", {}), ("middle", {})], {"x": np.array([1.0, 3.0])})
         assert middle.tolist() == [2.0, 6.0]
         assert y.tolist() == [10.0, 30.0]
@@ -169,7 +169,7 @@ def test_the_same_model_twice_under_other_names() -> None:
 
 
 def test_runs_are_listed_inner_ones_first_and_as_evaluated() -> None:
-    wired = wiring([COST, TIME, AREA], ["lanes"], size=8.0)
+    wired = model_graph([COST, TIME, AREA], ["lanes"], size=8.0)
     requests: list[Any] = [("cost", {"size": 2.0}), ("cost", {"size": 4.0}), ("area", {})]
     keys = wired.runs(requests)
     CALLS.clear()
@@ -179,7 +179,7 @@ def test_runs_are_listed_inner_ones_first_and_as_evaluated() -> None:
 
 
 def test_known_outputs_take_the_place_of_a_run() -> None:
-    wired = wiring([COST, TIME, AREA], ["lanes"], size=8.0)
+    wired = model_graph([COST, TIME, AREA], ["lanes"], size=8.0)
     (key,) = wired.runs([("area", {})])
     CALLS.clear()
     (cost,) = wired.evaluate(
@@ -195,7 +195,7 @@ def test_a_ladder_of_models_is_walked_once_not_along_every_path() -> None:
         return model(f"m{i}", lambda **v: (sum(v.values()), 1.0), names, [f"a{i + 1}", f"b{i + 1}"])
 
     models = [rung(i) for i in reversed(range(60))]
-    wired = wiring(models, a0=1.0, b0=1.0)
+    wired = model_graph(models, a0=1.0, b0=1.0)
     assert len(wired.upstream["m59"]) == 120
     assert conflicts(wired) == []
     assert wired.evaluate([("a60", {})], {}) == [61.0]
@@ -206,7 +206,7 @@ def test_a_model_that_raises_is_named_and_the_error_travels() -> None:
     def broken(lanes: Any) -> Any:
         raise ArithmeticError("no such lanes")
 
-    wired = wiring([model("broken", broken, ["lanes"], ["area"])], ["lanes"])
+    wired = model_graph([model("broken", broken, ["lanes"], ["area"])], ["lanes"])
     with pytest.raises(ModelError, match="broken raised ArithmeticError: no such lanes") as caught:
         wired.evaluate([("area", {})], {"lanes": LANES})
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own bytes
@@ -215,7 +215,7 @@ def test_a_model_that_raises_is_named_and_the_error_travels() -> None:
 
 
 def test_what_an_input_does_not_reach_is_not_run_again() -> None:
-    wired = wiring([AREA, TIME, COST], ["lanes"], size=8.0)
+    wired = model_graph([AREA, TIME, COST], ["lanes"], size=8.0)
     columns = {"lanes": LANES}
     runs = wired.done([("cost", {})], columns)
     assert sorted(key[0] for key in runs) == ["area", "cost", "time"]

@@ -36,7 +36,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Wiring:
+class ModelGraph:
     """Models and constants, joined by quantity name.
 
     Parameters
@@ -234,7 +234,7 @@ class Evaluation:
 
     Parameters
     ----------
-    wiring : Wiring
+    model graph : Model graph
         The models and constants.
     columns : mapping of str to ndarray
         The values of the designs that the space sets, one element per design.
@@ -242,34 +242,34 @@ class Evaluation:
         Outputs of models that need no run; the outputs of each new run are added.
     """
 
-    wiring: Wiring
+    model_graph: ModelGraph
     columns: Mapping[str, Array]
     done: dict[Key, Mapping[str, Any]]
 
     def among(self, rows: NDArray[np.intp], count: int) -> Evaluation:
         """Return the evaluation for some of its `count` designs, with the finished runs."""
         columns = _Rows(self.columns, rows, count)
-        return Evaluation(self.wiring, columns, {**among(self.done, rows, count)})
+        return Evaluation(self.model_graph, columns, {**among(self.done, rows, count)})
 
     def values(self, requests: Iterable[tuple[str, Conditions]]) -> list[Any]:
-        """Return quantities, each under its own conditions; see `Wiring.evaluate`."""
+        """Return quantities, each under its own conditions; see `ModelGraph.evaluate`."""
         return [self.value(name, conditions) for name, conditions in requests]
 
     def value(self, name: str, conditions: Conditions) -> Any:
         """Return a quantity in its own unit."""
         if name in conditions:
             return _bound(conditions[name])
-        producer = self.wiring.producers.get(name)
+        producer = self.model_graph.producers.get(name)
         if producer is not None:
             return self.run(producer, conditions)[name]
-        given = self.columns[name] if name in self.columns else self.wiring.constants[name]
-        if name in self.wiring.spread and SAMPLE in conditions:
-            return self.wiring.spread[name](conditions[SAMPLE], self.columns, given)
+        given = self.columns[name] if name in self.columns else self.model_graph.constants[name]
+        if name in self.model_graph.spread and SAMPLE in conditions:
+            return self.model_graph.spread[name](conditions[SAMPLE], self.columns, given)
         return given
 
     def run(self, model: Model, conditions: Conditions) -> Mapping[str, Any]:
         """Return a model's outputs; an input without a source has its default."""
-        relevant, key = self.wiring.relevant(model, conditions)
+        relevant, key = self.model_graph.relevant(model, conditions)
         if key not in self.done:
             given = self.given(model, relevant)
             self.done[key] = called(model, given)
@@ -277,14 +277,14 @@ class Evaluation:
 
     def given(self, model: Model, conditions: Conditions) -> dict[str, Any]:
         """Return the inputs of a run of a model."""
-        origins = (conditions, self.wiring.producers, self.columns, self.wiring.constants)
+        origins = (conditions, self.model_graph.producers, self.columns, self.model_graph.constants)
         names = [n for n in model.inputs if any(n in origin for origin in origins)]
         return {name: self._taken(name, conditions, model) for name in names}
 
     def _taken(self, name: str, conditions: Conditions, model: Model) -> Any:
         """Return an input in the unit of the model."""
         given = self.value(name, conditions)
-        conversions = self.wiring.conversions[model.name]
+        conversions = self.model_graph.conversions[model.name]
         if name in conversions:
             scale, power = conversions[name]
             given = given * scale
@@ -365,18 +365,18 @@ def called(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
 # Models that cannot be joined ---------------------------------------------------------------------
 
 
-def conflicts(wiring: Wiring) -> list[Problem]:
+def conflicts(model_graph: ModelGraph) -> list[Problem]:
     """Return the outputs that two models give, the units that do not fit, and a circle."""
     problems: list[Problem] = []
-    for model in wiring.models:
+    for model in model_graph.models:
         for name in model.outputs:
-            if (first := wiring.producers[name]) is not model:
+            if (first := model_graph.producers[name]) is not model:
                 told = f"'{name}' is given twice: by {first.name} and by {model.name}"
                 remedy = f'rename = {{ {name} = "another_name" }} }}'
                 remedy = f'leave one out, or rename: {{ use = "…", {remedy}'
                 problems.append(Problem("study.models", told, remedy))
         for name, declaration in model.inputs.items():
-            held = wiring.quantities.get(name)
+            held = model_graph.quantities.get(name)
             if isinstance(declaration, Quantity) and held is not None:
                 try:
                     factor(held.unit, declaration.unit)
@@ -385,8 +385,10 @@ def conflicts(wiring: Wiring) -> list[Problem]:
                     told = f"{told} {declaration.unit!r}"
                     problems.append(Problem("study.models", told, "rename one of them"))
     needed = {
-        model.name: {wiring.producers[n].name for n in model.inputs if n in wiring.producers}
-        for model in wiring.models
+        model.name: {
+            model_graph.producers[n].name for n in model.inputs if n in model_graph.producers
+        }
+        for model in model_graph.models
     }
     try:
         TopologicalSorter(needed).prepare()
@@ -401,7 +403,7 @@ def conflicts(wiring: Wiring) -> list[Problem]:
 
 
 def required_constraints(
-    wiring: Wiring, requests: Iterable[tuple[str, Conditions]]
+    model_graph: ModelGraph, requests: Iterable[tuple[str, Conditions]]
 ) -> tuple[tuple[Constraint, ...], tuple[str, ...]]:
     """Return the requirements of the models that some requests run.
 
@@ -412,7 +414,7 @@ def required_constraints(
 
     Parameters
     ----------
-    wiring : Wiring
+    model graph : Model graph
         Without conflicts.
     requests : iterable of (str, mapping)
         The quantities that a study needs, with the conditions of each.
@@ -424,20 +426,20 @@ def required_constraints(
     unchecked : tuple of str
         The other requirements, with the missing quantities, in words.
     """
-    models = {model.name: model for model in wiring.models}
+    models = {model.name: model for model in model_graph.models}
     constraints: dict[object, Constraint] = {}
     unchecked: dict[str, None] = {}
     for request, conditions in requests:
-        for key, _ in wiring.runs([(request, conditions)]):
+        for key, _ in model_graph.runs([(request, conditions)]):
             for requirement in models[key].requirements:
-                relation = _in_held_units(wiring, models[key], requirement, conditions)
-                needs = wiring.needs(sorted(relation.names), conditions)
+                relation = _in_held_units(model_graph, models[key], requirement, conditions)
+                needs = model_graph.needs(sorted(relation.names), conditions)
                 words, by = f"{requirement.about}: {relation.text}", requirement.by
                 if needs.missing:
                     unchecked[f"{words}, required by {by}: needs {', '.join(needs.missing)}"] = None
                     continue
                 bound = {n: v for n, v in conditions.items() if n in needs.names}
-                at = in_words(bound, wiring.quantities)
+                at = in_words(bound, model_graph.quantities)
                 name = f"{words} {at}".strip() + f", required by {by}"
                 worst = (
                     Reduction("max") if any(isinstance(v, tuple) for v in bound.values()) else None
@@ -449,21 +451,21 @@ def required_constraints(
 
 
 def _in_held_units(
-    wiring: Wiring, model: Model, requirement: ModelRequirement, conditions: Conditions
+    model_graph: ModelGraph, model: Model, requirement: ModelRequirement, conditions: Conditions
 ) -> Relation:
     """Return a requirement, which a model declares in its own units, in the units of the study.
 
     A default replaces an input that has no source.
     """
-    sources = {*wiring.producers, *wiring.varied, *wiring.constants, *conditions}
-    defaults = {n: v for m in (*wiring.models, model) for n, v in m.defaults.items()}
+    sources = {*model_graph.producers, *model_graph.varied, *model_graph.constants, *conditions}
+    defaults = {n: v for m in (*model_graph.models, model) for n, v in m.defaults.items()}
     parts: dict[str, Expression] = {}
     for name in requirement.relation.names:
         declaration = model.quantities.get(name)
         if name not in sources and name in defaults:
             parts[name] = Number(0, repr(float(defaults[name])))
         elif declaration is not None:
-            scale, power = factor(wiring.quantities[name].unit, declaration.unit)
+            scale, power = factor(model_graph.quantities[name].unit, declaration.unit)
             if scale != 1.0 or power:
                 parts[name] = scaled_name(name, scale, power)
     return requirement.relation.replaced(parts)
@@ -473,7 +475,7 @@ def _in_held_units(
 
 
 def why_undefined(
-    wiring: Wiring, columns: Mapping[str, Array], quantity: str, conditions: Conditions
+    model_graph: ModelGraph, columns: Mapping[str, Array], quantity: str, conditions: Conditions
 ) -> str:
     """Return in words why a quantity of a design is not a number.
 
@@ -495,15 +497,15 @@ def why_undefined(
     str
         Empty if it has a value, or no fault is found.
     """
-    if quantity not in wiring.producers:
+    if quantity not in model_graph.producers:
         missing = np.isnan(np.asarray(columns.get(quantity, 0.0), dtype=np.float64)).any()
         return f"{quantity} has no value in the table" if missing else ""
-    models = {model.name: model for model in wiring.models}
-    needed = wiring.needs([quantity], conditions).names
-    for name, bound in wiring.runs([(quantity, conditions)]):
+    models = {model.name: model for model in model_graph.models}
+    needed = model_graph.needs([quantity], conditions).names
+    for name, bound in model_graph.runs([(quantity, conditions)]):
         model = models[name]
         try:
-            inputs = wiring.given(model, dict(bound), columns)
+            inputs = model_graph.given(model, dict(bound), columns)
             if outside := _first_outside(model, inputs):
                 return outside
             outputs = called(model, inputs)

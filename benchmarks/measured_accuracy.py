@@ -71,7 +71,8 @@ WHY = """
 
 Caches, thresholds and second code paths change the slope of the times.
 Examples are FFT, AES-CTR without instructions, and pages that move in batches.
-One power law has no such change. If a table shows a change clearly, the fit notes it.
+One power law has no such change.
+If a table shows a change clearly, the fit notes it.
 Then fit the sizes on each side separately.
 
 A queue with exponential service times is a rough model of a drive.

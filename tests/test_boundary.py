@@ -116,7 +116,7 @@ ROWS: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "an open quotation mark": (_quotation, CHECK, "close each quotation mark"),
     "a line beyond 64 bits": (_profile, ["profile", "p.json"], "functions.0.line"),
     "the same, for a study": (_profile, ["new", "s.toml", "--from", "p.json"], "functions.0.line"),
-    "a unit that is a table": (_summary, ["explain", "run"], "a unit is not a text"),
+    "a unit that is a table": (_summary, ["explain", "run"], "columns.0.unit: Input should be"),
     "IR that is none": (_garbage, ["profile", "p.ll"], "LLVM cannot process the IR"),
     "a study's name in bytes": (void, ["check", f"{NOT_UTF_8}.toml"], "not UTF-8"),
     "a folder's name in bytes": (void, ["report", NOT_UTF_8], "not UTF-8"),

@@ -192,4 +192,4 @@ def least_problem(least: str, objectives: Sequence[Objective]) -> Problem | None
         if minimized
         else "leave it out: no objective is minimized"
     )
-    return Problem("", f"'{least}' is maximized: as little of it as possible is not asked", remedy)
+    return Problem("", f"'{least}' is maximized, and --least takes a minimized objective", remedy)

@@ -167,7 +167,7 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     """
     evaluator, gap = study.evaluator, result.certificate.gap
     if gap is None:
-        raise ValueError("the certificate claims nothing")
+        raise ValueError("the run gave no certificate, so there is nothing to test")
     cover = Cover.empty(len(evaluator.objectives))
     cover = cover.added(result.front.points)
     common, apart = (gap, 0.0), result.certificate.tolerances

@@ -289,7 +289,9 @@ def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
     bounds, problems = [], []
     for bound in asked:
         if isinstance(bound, Relation):
-            message = f"'{bound.text}' is not a bound of one objective: a front has no answer"
+            message = (
+                f"'{bound.text}' is not a bound of one objective, so the front cannot answer it"
+            )
             problems.append(Problem("target", message, _ELSEWHERE))
             continue
         objective, wrong = asked_of(bound, front.objectives)
@@ -301,7 +303,9 @@ def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
             remedy = f"{near}; a bound on another quantity belongs into the study's [target]"
             problems.append(Problem("target", message, remedy))
         elif not is_better(bound, objective):
-            message = f"'{bound.text}' does not ask for a better value: a front has no answer"
+            message = (
+                f"'{bound.text}' does not ask for a better value, so the front cannot answer it"
+            )
             problems.append(Problem("target", message, _ELSEWHERE))
         else:
             try:

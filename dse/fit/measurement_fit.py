@@ -303,9 +303,9 @@ def read_given(texts: Sequence[str]) -> dict[str, float]:
                 message = f"{name} = {text} has no unit"
                 remedy = f'such as {name}="{text} {_USUAL[unit]}"'
             elif value < 0.0 or not np.isfinite(value) or (not value and name not in _MAY_BE_ZERO):
-                message = f"{name} is {text}: {lowest} is wanted"
+                message = f"{name} is {text}, but must be {lowest}"
             elif name == "complexity" and value > _STEEPEST:
-                message = f"complexity is {text}: more than 0 and at most {_STEEPEST:g} is wanted"
+                message = f"complexity is {text}, but must be more than 0 and at most {_STEEPEST:g}"
                 remedy = "1 is work that grows as the bytes do"
             elif name in values:
                 message, remedy = f"{name} is given several times", "give one"

@@ -355,7 +355,7 @@ def read_loads(path: Path, by: Sequence[str]) -> list[Load] | None:
         rows = rows[np.argsort(load[rows], kind="stable")]
         distinct = len(np.unique(load[rows]))
         if not problems and 0 < distinct < _MIN_LOADS:
-            message = f"{name} has {plural(distinct, 'value')}: at least {_MIN_LOADS} are wanted"
+            message = f"{name} has {plural(distinct, 'value')}: a fit needs at least {_MIN_LOADS}"
             few = Problem(group, message, "measure more loads, or name the series: --by")
             raise InputError(str(path), [few])
         if distinct:
@@ -376,7 +376,7 @@ def _load_problems(name: str, load: Array) -> Iterator[Problem]:
     """Yield why a column holds neither counts of requests nor a rate."""
     if name not in _IN_FLIGHT:
         if not _is_rate(name.rpartition("_")[2]):
-            message = f"column '{name}' is not in a rate: so many a second are wanted"
+            message = f"column '{name}' is not a rate, a number per second"
             yield Problem("", message, "such as offered_Gbps, offered_MBps or offered_kHz")
     elif (load % 1 > 0).any():
         yield Problem("", f"column '{name}' has numbers that are not whole")

@@ -127,7 +127,7 @@ def read_series(
     series = list(_split_series(values, name_series(table, by, path.stem)))
     problems = [problem for one in series for problem in _faults(one, names)]
     if not series:
-        problems = [Problem("", "has no times", f"wanted are {_WANTED}")]
+        problems = [Problem("", "has no times", f"give {_WANTED}")]
     if problems:
         raise InputError(str(path), problems)
     hints = [*_hints(table, by), *_missing(table, columns)]
@@ -192,7 +192,7 @@ def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
         problems.append(Problem("", message, remedy))
     elif not problems and (_SIZE not in columns or not timed):
         missing = "sizes" if _SIZE not in columns else "times"
-        problems.append(Problem("", f"has no column of {missing}", f"wanted are {_WANTED}"))
+        problems.append(Problem("", f"has no column of {missing}", f"give {_WANTED}"))
     return columns, problems
 
 
@@ -221,8 +221,9 @@ def read_column(
         example = f"{_stem(table, name)}_{unit}"
         return nothing, [Problem("", f"column '{name}' has no unit in its name", example)]
     if name in table.texts:
-        message = f"column '{name}' has {table.not_numbers(name, ())}: numbers in the unit of its "
-        return nothing, [Problem("", f"{message}name are wanted", "one unit for a whole column")]
+        message = f"column '{name}' has {table.not_numbers(name, ())}"
+        remedy = "give only numbers, in the unit of the column's name"
+        return nothing, [Problem("", message, remedy)]
     try:
         scale, power = factor(own, unit)
     except UnitError as error:
@@ -334,7 +335,7 @@ def _faults(series: Series, names: tuple[str, str]) -> Iterator[Problem]:
         sizes = np.unique(size)
         middle = np.array([np.median(time[size == s]) for s in sizes])
         if len(sizes) < FEWEST:
-            message = f"{name} has {plural(len(sizes), 'size')}: at least {FEWEST} are wanted"
+            message = f"{name} has {plural(len(sizes), 'size')}: a fit needs at least {FEWEST}"
             yield Problem(series.name, message, "measure more sizes, or leave the column empty")
         else:
             problems = (*_jumps(sizes, middle, name), *_throughput(sizes, middle, name))

@@ -167,13 +167,15 @@ def factor(given: str, wanted: str) -> tuple[float, int]:
 
     >>> factor("KiB", "B")
     (1024.0, 0)
-    >>> factor("ns", "cycle")
-    (1e-09, 1)
+    >>> factor("ns", "cycle"), factor("MHz", "cycle/s")
+    ((1e-09, 1), (1000000.0, 0))
     """
     if given == wanted:
         return 1.0, 0
     from_scale, from_dimension = _dimension(given)
     to_scale, to_dimension = _dimension(wanted)
+    if from_dimension in _FREQUENCIES and to_dimension in _FREQUENCIES:
+        return ratio_of(from_scale, to_scale), 0  # 1 MHz is a million cycles per second
     power = clock_power(from_dimension, to_dimension)
     if power is None:
         raise UnitError(_misfit(given, from_dimension, wanted, to_dimension))
@@ -209,6 +211,7 @@ def scaled(written: str, scale: float) -> float:
         return float(decimal.Decimal(written) * decimal.Decimal(repr(scale)))
 
 
+_FREQUENCIES = ({"[time]": -1}, {"[cycle]": 1, "[time]": -1})
 _KINDS = {
     frozenset({("[information]", 1)}): "information",
     frozenset({("[time]", 1)}): "time",
@@ -363,7 +366,7 @@ def _registry() -> pint.UnitRegistry[Any]:
     return pint.UnitRegistry(DEFINITIONS, autoconvert_to_preferred=False)
 
 
-# The unit that the author of a misspelt text probably meant.
+# Corrections of texts that are no numbers with a unit, or have a unit that does not fit.
 
 _SYMBOL = re.compile(r"[A-Za-zµ%]+\d?")
 _MIN_SIMILARITY = 0.75  # of difflib, chosen such that one wrong letter in four is a slip of the pen
@@ -376,7 +379,7 @@ def nearest_unit(text: str) -> str | None:
     ('LUT', 'B/cycle', 'kB', None)
     """
     prefixes, units = vocabulary()
-    scaled = (p + s for p in prefixes for s in ("B", "s", "Hz", "LUT", "W", "J", "bit"))
+    scaled = (p + s for p in prefixes for s in ("B", "s", "Hz", "LUT", "W", "J", "bit", "cycle"))
     known = [*units, *scaled]
     folded = {each.casefold(): each for each in reversed(known)}
 
@@ -388,3 +391,44 @@ def nearest_unit(text: str) -> str | None:
 
     near = _SYMBOL.sub(meant, text)
     return near if near != text and is_unit(near) else None
+
+
+_HABITS = {"usec": "us", "msec": "ms", "nsec": "ns", "sec": "s", "kb": "kB", "KB": "kB", "x": "1"}
+"""Usual texts that are no unit, or are too far from it to be found."""
+
+
+def suggest_value(text: str, unit: str) -> str | None:
+    """Correct the unit of a text; return None if no unit that fits is near.
+
+    A rate that is given for a time is answered with its inverse.
+
+    >>> suggest_value("1.16 Ghz", "Hz"), suggest_value("1.3 usec", "cycle")
+    ('1.16 GHz', '1.3 us')
+    >>> suggest_value("24 GB/s", "cycle/B"), suggest_value("3 furlong", "B")
+    ('41.67 ps/B', None)
+    """
+    try:
+        number, written, rest = split(text)
+    except UnitError:
+        return None
+    near = rest if is_unit(rest) else _HABITS.get(rest) or nearest_unit(rest)
+    if near is None:
+        return None
+    try:
+        factor(near, unit)
+    except UnitError:
+        return _invert(number, near, unit)
+    return written if near == "1" else f"{written} {near}"
+
+
+def _invert(number: float, rate: str, unit: str) -> str | None:
+    """Return the time per byte of a number of bytes per second; None if it is another unit."""
+    scale, dimension = base(rate)
+    wants = base(unit)[1]
+    if dimension != {"[information]": 1, "[time]": -1} or wants.get("[information]") != -1:
+        return None
+    seconds = 1 / (number * scale) if number * scale else math.inf
+    prefix, size = next(
+        (p, s) for p, s in (("ns", 1e-9), ("ps", 1e-12)) if seconds >= s or p == "ps"
+    )
+    return f"{seconds / size:.4g} {prefix}/B" if math.isfinite(seconds) else None

@@ -295,7 +295,7 @@ def load_result(folder: str | Path) -> Result:
     with reading(folder):
         if not all(isinstance(o["unit"], str) for o in content["objectives"]):
             raise TypeError("a unit is not a text")
-        columns = {c.name: c for c in _typed(list[Column], content["columns"])}
+        columns = {c.name: c for c in _typed(list[Column], content["columns"], "columns")}
         texts = [name for name, column in columns.items() if column.unit == ""]
         designs = read_designs(folder / DESIGNS, texts, [n for n in columns if n not in texts])
         needed = {*columns, *(str(o["name"]) for o in content["objectives"]), "feasible"}
@@ -309,28 +309,35 @@ def load_result(folder: str | Path) -> Result:
             columns=columns,
             designs=designs,
             certificate=_typed(
-                Certificate, certificate | {"rests_on": tuple(certificate["rests_on"])}
+                Certificate,
+                certificate | {"rests_on": tuple(certificate["rests_on"])},
+                "certificate",
             ),
             convergence=pd.DataFrame(content["convergence"]),
             notes=tuple(content["notes"]),
             provenance=content["provenance"],
             target=TargetAnswer.of(content["target"]) if content["target"] else None,
             constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
-            cuts=_typed(tuple[Cut, ...], content["cuts"]),
+            cuts=_typed(tuple[Cut, ...], content["cuts"], "cuts"),
         )
 
 
-def _typed(kind: Any, content: Any) -> Any:
+def _typed(kind: Any, content: Any, place: str) -> Any:
     """Return records from JSON whose values have the declared types.
 
     Raises
     ------
     ValueError
-        If one has not: an edited summary.
+        With the place of the first value that has not: somebody edited the summary.
     """
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
 
-    return TypeAdapter(kind).validate_python(content)
+    try:
+        return TypeAdapter(kind).validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, (place, *first["loc"])))
+        raise ValueError(f"{where}: {first['msg']}") from None
 
 
 def _objective(content: Mapping[str, Any]) -> Objective:

@@ -262,7 +262,7 @@ class Cluster:
             raise self._lose() from None
         for result in results:
             if isinstance(result, _Refusal):
-                message = f"a worker at {self.address} came to it later: {result.differences}"
+                message = f"a worker that joined {self.address} later differs: {result.differences}"
                 raise ClusterError(message)
         return results
 

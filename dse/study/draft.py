@@ -136,13 +136,13 @@ def check_options(
         message = "a study is of a kernel or of a program, not of both"
         problems.append(Problem("--kernel and --from", message, "leave one out"))
     if question is not None and profile is None:
-        message = "asks something of a program, and none is given"
-        problems.append(Problem("--question", message, "--from PROFILE"))
+        message = "needs the profile of a program"
+        problems.append(Problem("--question", message, "add --from PROFILE"))
     if kernel is None:
         for option, given in of_kernel.items():
             if given:
-                message = "is of a kernel, and none is given"
-                problems.append(Problem(option, message, "--kernel NAME, such as aes"))
+                message = "needs a kernel"
+                problems.append(Problem(option, message, "add --kernel NAME, such as --kernel aes"))
     if problems:
         raise InputError("dse new", problems)
 

@@ -717,6 +717,8 @@ def _report(
         if "list_type" in kinds:
             tables = isinstance(value, Mapping) or not place.steps
             remedy = f"write [[{place}]]" if tables else f"write [{text}]"
+        elif isinstance(value, str) and kinds.keys() & {"int_type", "float_type"}:
+            remedy = f"write {value.strip()} without quotes" if _is_number(value) else remedy
         findings.add(place, f"{text} is not {' or '.join(_EXPECTED[k] for k in kinds)}", remedy)
     else:  # pydantic's sentence without its subject
         message = re.sub(r"^(Input|List|Dictionary|String) ", "", detail["msg"])
@@ -726,7 +728,13 @@ def _report(
 def _report_kind(findings: Findings, place: Place, value: Any) -> None:
     """Add the problem of a table whose kind no key shows."""
     if place.section == "space" and len(place.steps) == 1:
-        findings.add(place, f"has no kind of variable: {_show(value)}", _VARIABLE)
+        remedy = _VARIABLE
+        if isinstance(value, list):
+            remedy = f"write {{ values = {_show(value)} }}"
+        elif isinstance(value, Mapping) and "range" in value:
+            low_high = _show(value["range"])
+            remedy = f"write {{ integer = {low_high} }}, or real for a continuous variable"
+        findings.add(place, f"has no kind of variable: {_show(value)}", remedy)
     elif not value:
         findings.add(place, f"{_show(value)} is an empty table", _UNIT)
     else:
@@ -755,6 +763,13 @@ def _table_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_table_in, get_args(annotation))), None)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _show(value: Any) -> str:

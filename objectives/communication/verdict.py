@@ -66,7 +66,7 @@ class Setting(Costs, Accelerators):
             if isinstance(quantity, Quantity) and not quantity.contains_all(value):
                 unit = "" if quantity.unit == "1" else f" {quantity.unit}"
                 allowed = f"{quantity.about}: {quantity.domain()}{unit}"
-                problems.append(Problem(name, f"{value!r} cannot be", allowed))
+                problems.append(Problem(name, f"{value!r} is not allowed", allowed))
         if problems:
             raise InputError("setting", problems)
 

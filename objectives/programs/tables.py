@@ -149,7 +149,7 @@ def _row(
         unit = _UNITS.get(column, "")
         if value is None:
             remedy = f"a number of at least 0{' in ' + unit if unit else ''}"
-            problems.append(Problem(where, f"{cell!r} cannot be", remedy))
+            problems.append(Problem(where, f"{cell!r} is not allowed", remedy))
         row[column] = value or 0.0  # the row stays: its name is not what is wrong
     return row
 
@@ -172,7 +172,7 @@ def _check_names(
         name = str(row["function"])
         if name in seen:
             where = f"{FUNCTIONS}: line {number}, column 'function'"
-            problems.append(Problem(where, f"'{name}' is there twice", "one row a function"))
+            problems.append(Problem(where, f"'{name}' is there twice", "give one row per function"))
         seen.add(name)
     for table, columns in ((TRANSFERS, ("from", "to")), (CALLS, ("caller", "function"))):
         for number, row in rows[table]:

@@ -121,7 +121,7 @@ class _SlotsBound(NamedTuple):
     engine_time="+streams +pipeline_depth +clock_period +lane_elements",
 )
 @model
-def equal_slots(
+def _equal_slots(
     streams: Streams,
     pipeline_depth: PipelineDepth,
     clock_period: ClockPeriod,
@@ -141,7 +141,7 @@ def equal_slots(
     return _SlotsBound(interval, time, time)
 
 
-@lower_bound(engine_interval=equal_slots, engine_time_alone=equal_slots)
+@lower_bound(engine_interval=_equal_slots, engine_time_alone=_equal_slots)
 @model
 @monotonic(
     engine_interval="+streams +context_switch -schedule_period +clock_period +lane_elements",
@@ -196,7 +196,7 @@ def call_service(
         "engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered"
     )
 )
-@lower_bound(engine_time=equal_slots)
+@lower_bound(engine_time=_equal_slots)
 @model
 @monotonic(
     engine_utilization="+streams +context_switch -schedule_period +call_rate +lane_elements"
@@ -400,7 +400,7 @@ class _EngineLine(NamedTuple):
     engine_delay="+pipeline_depth +clock_period",
 )
 @model
-def equal_slots_line(
+def _equal_slots_line(
     streams: Streams,
     pipeline_depth: PipelineDepth,
     clock_period: ClockPeriod,
@@ -418,9 +418,9 @@ def equal_slots_line(
 
 
 @lower_bound(
-    engine_time_per_byte=equal_slots_line,
-    engine_rounding_time=equal_slots_line,
-    engine_delay=equal_slots_line,
+    engine_time_per_byte=_equal_slots_line,
+    engine_rounding_time=_equal_slots_line,
+    engine_delay=_equal_slots_line,
 )
 @model
 @monotonic(

@@ -91,7 +91,7 @@ class _StreamInterval(NamedTuple):
     " +set_up_time +travel_time"
 )
 @model
-def window_interval(
+def _window_interval(
     streams: Streams,
     pipeline_depth: PipelineDepth,
     clock_period: ClockPeriod,
@@ -116,7 +116,7 @@ def window_interval(
     " +set_up_time"
 )
 @model
-def slots_interval(
+def _slots_interval(
     pipeline: Pipeline,
     schedule_period: SchedulePeriod,
     clock_period: ClockPeriod,
@@ -132,8 +132,8 @@ def slots_interval(
     return _StreamInterval(np.maximum(set_up_time, slots))
 
 
-@lower_bound(stream_interval=slots_interval)
-@lower_bound(stream_interval=window_interval)
+@lower_bound(stream_interval=_slots_interval)
+@lower_bound(stream_interval=_window_interval)
 @model
 def stream_interval(
     pipeline: Pipeline,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dse
 from dse.model import Array, Floats, Quantity
-from dse.model.units import UnitError, factor, is_unit, read, split
+from dse.model.units import UnitError, factor, is_unit, read, split, suggest_value
 from dse.model.values import show
 from dse.problems import InputError
 
@@ -282,3 +282,27 @@ def test_a_study_that_counts_the_wrong_thing_is_told_both() -> None:
     told = str(caught.value)
     assert "'element/s' counts elements, not calls; a number in 'call/s' is needed" in told
     assert "'kLUT4' is in LUT4, not LUT; docs/catalogs.md shows how they convert" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "near"),
+    [
+        ("1.16 Ghz", "Hz", "1.16 GHz"),
+        ("1 KB", "B", "1 kB"),
+        ("1 kb", "B", "1 kB"),
+        ("1.3 usec", "cycle", "1.3 us"),
+        ("10x", "1", "10"),
+        ("24 GB/s", "cycle/B", "41.67 ps/B"),
+        ("24 MB/s", "s/B", "41.67 ns/B"),
+        ("24 GB/s", "B", None),
+        ("1 parsec", "B", None),
+        ("fast", "Hz", None),
+    ],
+)
+def test_usual_slips_have_a_suggestion(text: str, unit: str, near: str | None) -> None:
+    assert suggest_value(text, unit) == near
+
+
+def test_a_frequency_counts_cycles_per_second() -> None:
+    assert factor("MHz", "cycle/s") == (1e6, 0)
+    assert factor("Mcycle/s", "Hz") == (1e6, 0)

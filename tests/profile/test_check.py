@@ -59,7 +59,7 @@ def test_a_file_with_most_fields_missing_is_one_problem(tmp_path: Path) -> None:
     path = tmp_path / "hollow.json"
     path.write_text('{"format": "dse profile", "version": 4}')
     with pytest.raises(
-        InputError, match="not a whole profile: without program, settings"
+        InputError, match="not a whole profile: it lacks program, settings"
     ) as raised:
         Profile.load(path)
     assert len(raised.value.problems) == 1

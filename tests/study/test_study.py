@@ -115,6 +115,27 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
         ["space.acceleration.real", "low = 0", "greater than 0"],
     ),
     "two kinds": ([("[2, 64]", "[2, 64], real = [1, 2]")], "", ["acceleration", "exactly one"]),
+    "a list as a variable": (
+        [(ACCELERATION, "[2, 4, 8]")],
+        "",
+        ["space.acceleration", "write { values = [2, 4, 8] }"],
+    ),
+    "a range": (
+        [(ACCELERATION, "{ range = [2, 64] }")],
+        "",
+        ["space.acceleration", "write { integer = [2, 64] }"],
+    ),
+    "numbers in quotes": (
+        [("[2, 64]", '["2", "64"]')],
+        "",
+        ["space.acceleration.integer[1]", "write 2 without quotes"],
+    ),
+    "a misspelt unit": ([("29000", '"29 Kcycle"')], "", ["overhead", "did you mean '29 kcycle'?"]),
+    "a rate for a time": (
+        [("overhead = 29000", 'overhead = 29000\nlatency_per_byte = "24 GB/s"')],
+        "",
+        ["latency_per_byte", "did you mean '41.67 ps/B'?"],
+    ),
     "no kind": ([("integer =", "intger =")], "", ["space.acceleration", "integer = [low, high]"]),
     "unknown sampler": (
         [],

@@ -36,9 +36,9 @@ def field_problems(errors: Iterable[Mapping[str, Any]], fields: Iterable[str]) -
             problems.append(Problem(where, "no profile has this field", near))
         else:
             remedy = str(error["msg"]).replace("Input should be", "it should be")
-            problems.append(Problem(where, f"{_short(error['input'])} cannot be", remedy))
+            problems.append(Problem(where, f"{_short(error['input'])} is not allowed", remedy))
     if missing:
-        message = f"this is not a whole profile: without {', '.join(missing)}"
+        message = f"this is not a whole profile: it lacks {', '.join(missing)}"
         problems.insert(0, Problem("", message, WRITTEN))
     return problems
 
@@ -73,7 +73,7 @@ def _twice(field: str, key: str, values: Iterable[object]) -> Iterator[Problem]:
     seen = set()
     for i, value in enumerate(values):
         if value in seen:
-            yield Problem(f"{field}.{i}.{key}", f"{value!r} is there twice", "each has its own")
+            yield Problem(f"{field}.{i}.{key}", f"{value!r} is there twice", "give each its own")
         seen.add(value)
 
 

@@ -45,7 +45,7 @@ def _declared(model: Model, name: str) -> list[Ground]:
         text = " ".join(f"{_SIGNS[sign]}{each}" for each, sign in moves.items())
         found.append(Ground(model.name, name, "monotonic", text))
     for floor in model.lower_bounds.get(name, ()):
-        own = getattr(floor.function, "__name__", "a function")
+        own = getattr(floor.function, "__name__", "a function").lstrip("_")
         found.append(Ground(model.name, name, "lower bound", own))
     domain = model.outputs[name].domain()
     return found or [Ground(model.name, name, "domain", domain)]

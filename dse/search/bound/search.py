@@ -163,8 +163,8 @@ class _Bounding:
             self._state = self._resumed(begun.state) if begun.state else self._first()
         except LateError as late:
             raise EndedError(
-                f"the first bounds were not there after {late.waited:.1f} s, when the time was "
-                f"over: {HANGS}"
+                f"the time limit ended after {late.waited:.1f} s, before the first bounds were "
+                f"computed: {HANGS}"
             ) from None
 
     # ------------------------------------------------------------------------------ the protocol

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.model_graph import ModelGraph
 from dse.model.quantity import Floats, Quantity
-from dse.model.units import UnitError, factor, read, split
+from dse.model.units import UnitError, factor, read, split, suggest_value
 from dse.model.values import show
 from dse.problems import closest, nearest
 from dse.study.findings import Findings, Place
@@ -68,7 +68,11 @@ class Scope:
             value = read(given, unit, self.clock) if isinstance(given, str) else float(given)
         except UnitError as error:
             kind = "a plain number" if unit == "1" else f"a number in {unit}"
-            self.add(place, str(error), f"{name} is {kind}, or a text with a unit of its kind")
+            message, near = str(error), suggest_value(str(given), unit)
+            remedy = f"{name} is {kind}, or a text with a unit of its kind"
+            if near is not None:
+                message, remedy = message.partition("; known")[0], f"did you mean {near!r}?"
+            self.add(place, message, remedy)
             return None
         if math.isnan(value) and self.clock is not None and math.isnan(self.clock):
             return None  # the clock has a problem already

@@ -46,7 +46,23 @@ def _numbers(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
     return [None if text == "compromise" else int(text) for text in texts]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_BY_USE = (
+    "new", "check", "run", "explain", "report", "compare", "certify", "status",
+    "profile", "fit", "list", "schema",
+)  # fmt: skip
+
+
+class _Commands(click.Group):
+    """The commands in the order of their use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self.commands, key=_BY_USE.index)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="dse-accelerators", prog_name="dse")
 def commands() -> None:
     """Explore the design space of a hardware accelerator.
@@ -183,7 +199,7 @@ def new_command(
     interfaces: tuple[str, ...],
     force: bool,
 ) -> None:
-    """Write a first draft of STUDY, a TOML file that runs without changes.
+    """Write a draft of STUDY, a TOML file that runs without changes.
 
     The draft uses the profile of a program, or a kernel of the catalogs. If you give neither, it is
     a small example. Its comments list the assumptions and the sources of the input values.

@@ -157,6 +157,8 @@ def test_no_sentence_of_the_help_is_cut(tmp_path: Path) -> None:
         assert "..." not in text.partition("Commands:")[2]
         assert "list every problem, or describe the run" in " ".join(text.split())
         assert max(map(len, text.splitlines())) <= columns
+        names = re.findall(r"^  ([a-z]+)  ", text.partition("Commands:")[2], re.MULTILINE)
+        assert names[:5] == ["new", "check", "run", "explain", "report"]  # in the order of use
 
 
 def test_schema_knows_every_section(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import USUAL, Built, Options, build_program, measure
 from dse.profile.document import CacheLevels
 
-CC, CXX = (f"{sys.executable} -m dse.profile {name}" for name in ("cc", "c++"))
+CC, CXX = (f"{sys.executable} -m dse profile {name}" for name in ("cc", "c++"))
 CACHES = (  # the usual ones, and others of several ways
     USUAL,
     CacheLevels(l1=16 << 10, l2=1 << 20, line=32, l1_ways=4, l2_ways=8),

@@ -245,13 +245,16 @@ def _cache(text: str) -> CacheLevels:
     return CacheLevels(l1=l1, l2=l2, line=line, l1_ways=l1_ways, l2_ways=l2_ways)
 
 
+_MAX_DIGITS = 9  # of a size before its letter
+
+
 def _size(text: str, option: str) -> int:
     """Read a number of bytes: 64, 32K, 4M, 1G (powers of 1024)."""
     number, scale = text.strip().upper().removesuffix("B").removesuffix("I"), 1
     for power, letter in enumerate("KMG", 1):
         if number.endswith(letter):
             number, scale = number[:-1], 1024**power
-    if not number.isdigit():
+    if not number.isdigit() or len(number) > _MAX_DIGITS:
         raise click.BadParameter(f"'{text}' is not a size such as 64, 32K or 4M", param_hint=option)
     return int(number) * scale
 

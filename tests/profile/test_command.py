@@ -42,7 +42,7 @@ def test_a_profile_is_read_as_it_was_written(rotate: Built, tmp_path: Path) -> N
 def command(*words: str, given: bytes = b"", **settings: str) -> subprocess.CompletedProcess[bytes]:
     root = Path(__file__).parents[2]
     environ = {**os.environ, "PYTHONPATH": str(root), **settings}
-    line = [sys.executable, "-m", "dse.profile", *words]
+    line = [sys.executable, "-m", "dse", "profile", *words]
     return subprocess.run(line, input=given, capture_output=True, env=environ, check=False)
 
 
@@ -78,16 +78,16 @@ def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
     assert b"exit status 2" in partial.stderr
 
 
-@pytest.mark.parametrize("module", ["dse.profile", "dse.cli"])
-def test_a_partial_profile_has_an_exit_code_of_its_own(module: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cache", ["32K,4M,six", "32K,4M," + 30 * "9"])
+def test_a_size_that_is_none_is_refused(cache: str) -> None:
+    done = command(str(PROGRAMS / "rotate.c"), "--cache", cache)
+    assert done.returncode == 2
+    assert b"is not a size such as 64, 32K or 4M" in done.stderr
+
+
+def test_a_partial_profile_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
     path = source(tmp_path, "#include <stdlib.h>\nint main(void) { abort(); }")
-    word = ["profile"] if module == "dse.cli" else []
-    start = (
-        "from dse.cli import main; main()"
-        if word
-        else "import runpy; runpy.run_module('dse.profile', run_name='__main__')"
-    )
-    line = [sys.executable, "-c", start, *word, str(path), "-o", str(tmp_path / "p.json")]
+    line = [sys.executable, "-m", "dse", "profile", str(path), "-o", str(tmp_path / "p.json")]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(line, capture_output=True, env=environ, check=False)
     assert done.returncode == 3, done.stderr
@@ -269,7 +269,7 @@ def test_an_interrupted_run_leaves_a_partial_profile(tmp_path: Path) -> None:
         '#include <stdio.h>\nint main(void) { puts("ready"); fflush(stdout); '
         "for (volatile int i = 0;;) i++; }",
     )
-    line = [sys.executable, "-m", "dse.profile", str(path), "-o", str(target)]
+    line = [sys.executable, "-m", "dse", "profile", str(path), "-o", str(target)]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(
         line,

@@ -101,7 +101,7 @@ def run(*line: str, folder: Path, **more: str) -> subprocess.CompletedProcess[st
 
 def compiler(*words: str, folder: Path, cxx: bool = False) -> subprocess.CompletedProcess[str]:
     name = "c++" if cxx else "cc"
-    return run(sys.executable, "-m", "dse.profile", name, *words, folder=folder)
+    return run(sys.executable, "-m", "dse", "profile", name, *words, folder=folder)
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +126,7 @@ def test_a_makefile_builds_once_and_runs_are_many(
 ) -> None:
     (make,) = needs("make")
     project(tmp_path)
-    done = run(make, "-j2", f"CC={sys.executable} -m dse.profile cc", "program", folder=tmp_path)
+    done = run(make, "-j2", f"CC={sys.executable} -m dse profile cc", "program", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "parts.h" in (tmp_path / "main.d").read_text()
     native = run("./program", "100", folder=tmp_path)
@@ -154,7 +154,7 @@ def test_cmake_builds_with_its_checks_and_a_shared_library(tmp_path: Path) -> No
     cmake, _ = needs("cmake", "make")
     project(tmp_path)
     path = tmp_path / "dse-cc"  # as the installed one, of these sources
-    path.write_text(f'#!/bin/sh\nexec {sys.executable} -m dse.profile cc "$@"\n')
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -m dse profile cc "$@"\n')
     path.chmod(0o755)
     flags = [f"-DCMAKE_C_COMPILER={path}", f"-DCMAKE_ASM_COMPILER={path}"]
     flags += ["-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
@@ -210,7 +210,7 @@ def test_what_asks_for_no_object_is_the_compilers(tmp_path: Path) -> None:
 
 
 def test_a_source_from_standard_input_is_compiled_and_linked_in_one_step(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "dse.profile", "cc", "-x", "c", "-", "-o", "p"]
+    line = [sys.executable, "-m", "dse", "profile", "cc", "-x", "c", "-", "-o", "p"]
     text = "int f(int *n) { return *n; } int main(int n, char **v) { return f(&n) - 1; }"
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(line, cwd=tmp_path, env=environ, input=text.encode(), check=True)
@@ -301,7 +301,17 @@ def test_what_the_compiler_of_the_program_inlines_needs_no_definition(
         "third": "int third;" + third,
     }
     files = [source(tmp_path, text, f"{name}.c") for name, text in texts.items()]
-    command = [sys.executable, "-m", "dse.profile", "cc", "-O2", *map(str, files), "-o", "program"]
+    command = [
+        sys.executable,
+        "-m",
+        "dse",
+        "profile",
+        "cc",
+        "-O2",
+        *map(str, files),
+        "-o",
+        "program",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True)
     for sources in ((tmp_path / "program",), tuple(files)):
         built = build_program(Options(sources), tmp_path)

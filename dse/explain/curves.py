@@ -36,10 +36,8 @@ class Line:
 
     Parameters
     ----------
-    quantity, unit, about : str
-        The quantity.
     values : ndarray, shape (points,)
-        Along the axis.
+        Along the axis [unit].
     low, high : ndarray or None, shape (points,)
         An interval around it, if models give ``<quantity>_low`` and ``<quantity>_high``.
     better : {"lower", "higher", None}
@@ -61,16 +59,12 @@ class Curve:
 
     Parameters
     ----------
-    name, axis, axis_unit, axis_about : str
-        The title, and the swept input.
     here : float
         The design's own place on the axis; NaN if it has none.
     grid : ndarray, shape (points,)
         The axis, ascending.
     log : bool
         Whether the axis is better drawn in the logarithm.
-    lines : tuple of Line
-        The quantities.
     """
 
     name: str
@@ -84,12 +78,10 @@ class Curve:
 
 
 class Best(NamedTuple):
-    """Where a line is best.
+    """The best point of a line.
 
     Attributes
     ----------
-    quantity, unit : str
-        The quantity.
     word : str
         ``"least"``, ``"greatest"``, or "" if neither way is better.
     value, at : float
@@ -171,38 +163,21 @@ def find_best_point(curve: Curve, line: Line) -> Best:
 # Optimization regions ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Span:
-    """One interval of the axis on which an input is a bottleneck.
-
-    Parameters
-    ----------
-    input, symbol : str
-        The input.
-    low, high : float
-        The interval, in the axis's unit; the axis's own end if it is cut off there.
-    low_exact, high_exact : bool
-        Whether the end is a cut-off that was solved for, and not the end of the axis.
-    """
+class Span(NamedTuple):
+    """One interval of the axis, in its unit, on which an input is a bottleneck."""
 
     input: str
     symbol: str
     low: float
     high: float
-    low_exact: bool
-    high_exact: bool
 
 
 @dataclass(frozen=True)
 class Region:
-    """An interval of the axis on which the same inputs are bottlenecks.
+    """An interval of the axis, in its unit, on which the same inputs are bottlenecks.
 
     Parameters
     ----------
-    low, high : float
-        The interval, in the axis's unit.
-    inputs : tuple of str
-        The bottlenecks.
     label : str
         Their symbols, such as ``"oC"``.
     shown : tuple of str
@@ -236,8 +211,6 @@ class Regions:
         The axis and the objective along it.
     improved : dict of str to ndarray, shape (points,)
         The objective with each input improved.
-    spans : tuple of Span
-        For each input, on which intervals it is a bottleneck.
     regions : tuple of Region
         The axis cut into regions, ascending.
     """
@@ -465,16 +438,9 @@ def _spans(
     rising: NDArray[np.bool_],
 ) -> list[Span]:
     """Return the intervals where an input helps one design."""
-    starts = [(float(x), True) for x, up in zip(right, rising, strict=True) if up]
-    ends = [(float(x), True) for x, up in zip(left, rising, strict=True) if not up]
-    if inside[0]:
-        starts.insert(0, (float(grid[0]), False))
-    if inside[-1]:
-        ends.append((float(grid[-1]), False))
-    return [
-        Span(name, symbol, low, high, low_exact, high_exact)
-        for (low, low_exact), (high, high_exact) in zip(starts, ends, strict=True)
-    ]
+    starts = [*([grid[0]] if inside[0] else []), *right[rising]]
+    ends = [*left[~rising], *([grid[-1]] if inside[-1] else [])]
+    return [Span(name, symbol, float(a), float(b)) for a, b in zip(starts, ends, strict=True)]
 
 
 def _cut(low: float, high: float, spans: Sequence[Span], axis: Quantity) -> tuple[Region, ...]:

@@ -38,10 +38,9 @@ def evaluate_designs(
         message = "a study of a table has no models: it only knows the designs of its table"
         raise InputError("designs", [Problem("", message, "look them up in the table")])
     frame = _frame(designs)
-    problems = _named_wrong(study, frame, isinstance(designs, Mapping))
-    points = _points(study, frame, problems)
+    points = _points(study, frame, isinstance(designs, Mapping))
     count, columns = len(frame), evaluator.space.columns(points)
-    others, known = _on_the_way(evaluator, columns, count)
+    others, known = _intermediate_quantities(evaluator, columns, count)
     judged = evaluator.evaluate_columns(columns, count, known)
     content = {
         objective.name: whole(judged.objectives[:, i], evaluator.domains[i])
@@ -57,21 +56,7 @@ def evaluate_designs(
     return table
 
 
-def _outside(evaluator: Evaluator, points: Points) -> list[str]:
-    """Return in words what of each design the space does not have; empty if it is in the space."""
-    found: list[list[str]] = [[] for _ in next(iter(points.values()))]
-    for name, variable in evaluator.space.variables.items():
-        if isinstance(variable, Choice):
-            continue
-        low, high, there = held(variable, points[name])
-        unit = evaluator.model_graph.quantities[name].unit
-        for row in np.flatnonzero(~there).tolist():
-            value = float(points[name][row])
-            where = f"outside {show(low, unit)} to {show(high, unit)}"
-            if low <= value <= high:
-                where = "between values of the space"
-            found[row].append(f"{name} = {show(value, unit)} is {where}")
-    return ["; ".join(told) for told in found]
+# Reading --------------------------------------------------------------------------------------
 
 
 def _frame(designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]) -> pd.DataFrame:
@@ -83,59 +68,37 @@ def _frame(designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]) -> pd.Dat
         message = f"are a {type(designs).__name__}, not a table"
         remedy = "give a DataFrame, a row of one, or a mapping from variables to values"
         raise InputError("designs", [Problem("", message, remedy)])
-    listed = {n: [v] if np.ndim(v) == 0 else list(v) for n, v in designs.items()}
-    lengths = {n: len(v) for n, v in listed.items() if len(v) != 1}
-    if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{n} has {length}" for n, length in lengths.items())
-        raise InputError("designs", [Problem("", f"lists differ in length: {told}")])
-    count = next(iter(lengths.values()), 1)
-    return pd.DataFrame({n: v * count if len(v) == 1 else v for n, v in listed.items()})
+    try:
+        is_one = all(np.ndim(value) == 0 for value in designs.values())
+        return pd.DataFrame([designs] if is_one else dict(designs))
+    except ValueError as error:
+        raise InputError("designs", [Problem("", str(error))]) from None
 
 
-def _named_wrong(study: ResolvedStudy, frame: pd.DataFrame, alone: bool) -> list[Problem]:
-    """Return inputs that are not variables, which would be ignored; of a mapping any other name."""
-    evaluator, problems = study.evaluator, list[Problem]()
-    model_graph, variables = evaluator.model_graph, evaluator.space.variables
-    given = {
-        *evaluator.space.quantities(),
-        *model_graph.producers,
-        *(o.name for o in evaluator.objectives),
-    }
-    known = {
-        *variables,
-        *given,
-        *model_graph.quantities,
-        "feasible",
-        "violations",
-        "outside",
-        "on_front",
-    }
-    for name in map(str, frame):
-        if name in variables or name in given:
-            continue
-        if name in model_graph.constants or name in model_graph.known:
+def _points(study: ResolvedStudy, frame: pd.DataFrame, strict: bool) -> Points:
+    """Return the designs of a table; if `strict`, each column must be a variable.
+
+    An input of the study is no variable, and would be ignored.
+    """
+    variables = study.evaluator.space.variables
+    points, problems = Points(), list[Problem]()
+    columns = [str(column) for column in frame]
+    for name in (c for c in columns if c not in variables):
+        if name in study.constants:
             remedy = f"for another value: study.with_inputs({name}=...).evaluate(...)"
             problems.append(Problem(name, "is an input of the study, not a variable", remedy))
-        elif alone and name.partition(" ")[0] not in known:
+        elif strict:
             problems.append(Problem(name, "is not a variable", nearest(name, variables)))
-    return problems
-
-
-def _points(study: ResolvedStudy, frame: pd.DataFrame, problems: list[Problem]) -> Points:
-    """Return the designs of a table, each problem in addition to the known ones."""
-    points: Points = {}
-    for name, variable in study.evaluator.space.variables.items():
+    for name, variable in variables.items():
         if name not in frame:
-            others = {str(c) for c in frame} - set(study.evaluator.space.variables)
-            problems.append(Problem(name, "is missing", nearest(name, others) if others else ""))
+            problems.append(Problem(name, "is missing"))
         elif isinstance(variable, Choice):
-            place = {option: i for i, option in enumerate(variable.names)}
+            position = {option: i for i, option in enumerate(variable.names)}
             options = [str(option) for option in frame[name]]
-            problems += [
-                Problem(name, f"has no option '{o}'", f"options: {', '.join(variable.names)}")
-                for o in sorted(set(options) - place.keys())
-            ]
-            points[name] = np.array([place.get(o, 0) for o in options], dtype=np.int64)
+            allowed = f"options: {', '.join(variable.names)}"
+            unknown = sorted(set(options) - position.keys())
+            problems += [Problem(name, f"has no option '{o}'", allowed) for o in unknown]
+            points[name] = np.array([position.get(o, 0) for o in options], dtype=np.int64)
         else:
             points[name] = _numbers(study, name, frame[name], problems)
     if problems:
@@ -151,21 +114,42 @@ def _numbers(
         return values.to_numpy(dtype=np.float64)
     unit = study.evaluator.model_graph.quantities[name].unit
     clock = study.constants.get("clock")
-    found, wrong = np.full(len(values), np.nan), dict[str, None]()
+    numbers, wrong = np.full(len(values), np.nan), dict[str, None]()
     for i, value in enumerate(values):
         try:
-            found[i] = read(value, unit, clock) if isinstance(value, str) else float(value)
-        except (UnitError, TypeError, ValueError) as error:
-            told = str(error) if isinstance(error, UnitError) else f"{value!r} is not a number"
-            wrong[told] = None
-    problems += [Problem(name, told, f"{name} is in {unit}") for told in wrong]
-    return found
+            numbers[i] = read(value, unit, clock) if isinstance(value, str) else float(value)
+        except UnitError as error:
+            wrong[str(error)] = None
+        except (TypeError, ValueError):
+            wrong[f"{value!r} is not a number"] = None
+    problems += [Problem(name, message, f"{name} is in {unit}") for message in wrong]
+    return numbers
 
 
-def _on_the_way(
+# Evaluation -----------------------------------------------------------------------------------
+
+
+def _outside(evaluator: Evaluator, points: Points) -> list[str]:
+    """Return in words the values of each design that the space does not have."""
+    texts: list[list[str]] = [[] for _ in next(iter(points.values()))]
+    for name, variable in evaluator.space.variables.items():
+        if isinstance(variable, Choice):
+            continue
+        low, high, inside = held(variable, points[name])
+        unit = evaluator.model_graph.quantities[name].unit
+        for row in np.flatnonzero(~inside).tolist():
+            value = float(points[name][row])
+            place = f"outside {show(low, unit)} to {show(high, unit)}"
+            if low <= value <= high:
+                place = "between values of the space"
+            texts[row].append(f"{name} = {show(value, unit)} is {place}")
+    return ["; ".join(each) for each in texts]
+
+
+def _intermediate_quantities(
     evaluator: Evaluator, columns: Mapping[str, Array], count: int
 ) -> tuple[dict[str, Array], dict[Key, Mapping[str, Array]]]:
-    """Return every quantity that judging designs computes, each run of a model done once.
+    """Return every quantity that an evaluation computes, each run of a model done once.
 
     Returns
     -------
@@ -182,7 +166,7 @@ def _on_the_way(
         for o in evaluator.objectives
         if o.reduction is None and o.quantity in model_graph.producers
     }
-    found: dict[str, Array] = {}
+    values: dict[str, Array] = {}
     known: dict[Key, Mapping[str, Array]] = {}
     for key in model_graph.runs(fix_at_middles(evaluator).requests()):
         conditions, names = dict(sorted(key[1])), tuple(models[key[0]].outputs)
@@ -190,42 +174,35 @@ def _on_the_way(
         known[key] = dict(zip(names, answers, strict=True))
         for name, answer in known[key].items():
             if (name, key) not in shown:
-                named = _by_scenario(model_graph, name, conditions, answer, count)
-                found |= {f"{n} as given" if n in objectives else n: v for n, v in named.items()}
-    return found, known
+                for label, row in _by_scenario(
+                    model_graph, name, conditions, answer, count
+                ).items():
+                    values[f"{label} as given" if label in objectives else label] = row
+    return values, known
 
 
 def _by_scenario(
     model_graph: ModelGraph, name: str, conditions: Conditions, answer: Array, count: int
 ) -> dict[str, Array]:
-    """Return a quantity under its conditions, a column a scenario."""
+    """Return a quantity under its conditions, a column per scenario."""
     number = scenarios(conditions)
-    values = np.broadcast_to(answer, (number, count))
     labels = [in_words(scenario(conditions, k), model_graph.quantities) for k in range(number)]
-    quantity = model_graph.quantities[name]
+    rows = np.broadcast_to(answer, (number, count))
     return {
-        f"{name} {label}".strip(): whole(row, quantity)
-        for label, row in zip(labels, values, strict=True)
+        f"{name} {label}".strip(): whole(row, model_graph.quantities[name])
+        for label, row in zip(labels, rows, strict=True)
     }
 
 
 def _violations(evaluator: Evaluator, judged: Evaluated) -> list[str]:
     """Return in words what each design violates; empty if it is feasible."""
-    found: list[list[str]] = [[] for _ in range(len(judged))]
+    texts: list[list[str]] = [[] for _ in range(len(judged))]
     amounts = evaluator.violations(judged.constrained)
     for k, constraint in enumerate(evaluator.constraints):
-        rows = np.flatnonzero(~(amounts[:, k] <= 0))
-        # equal values, of which a grid has many, are put into words once
-        codes, values = pd.factorize(judged.constrained[rows, k], use_na_sentinel=False)
-        by_how_much = constraint.violation(values).tolist()
-        texts = [
-            str(Violation(constraint.name, constraint.unit, value, amount))
-            for value, amount in zip(values.tolist(), by_how_much, strict=True)
-        ]
-        for row, code in zip(rows.tolist(), codes.tolist(), strict=True):
-            found[row].append(texts[code])
+        for row in np.flatnonzero(~(amounts[:, k] <= 0)).tolist():
+            value, by = float(judged.constrained[row, k]), float(amounts[row, k])
+            texts[row].append(str(Violation(constraint.name, constraint.unit, value, by)))
     for i, objective in enumerate(evaluator.objectives):
-        text = str(Violation(objective.name, objective.unit, np.nan, np.nan))
         for row in np.flatnonzero(np.isnan(judged.objectives[:, i])).tolist():
-            found[row].append(text)
-    return ["; ".join(told) for told in found]
+            texts[row].append(str(Violation(objective.name, objective.unit, np.nan, np.nan)))
+    return ["; ".join(each) for each in texts]

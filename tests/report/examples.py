@@ -259,8 +259,6 @@ def regions_of(now: tuple[float, float, float]) -> Regions:
             improvements[name][0],
             float(grid[mask][0]),
             float(grid[mask][-1]),
-            not mask[0],
-            not mask[-1],
         )
         for name, mask in limits.items()
         if mask.any()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -371,7 +372,7 @@ def verify(folder: Path, copies: bool = False) -> None:
     problems = []
     for name in sorted(n for n in digests if n.startswith(f"{STUDY}/") == copies):
         path = folder / name
-        if not path.is_file():
+        if not os.path.isfile(path):  # False for a name that is too long, too
             problems.append(Problem(name, "is missing", _AGAIN))
         elif sha256_of(path) != digests[name]:
             problems.append(Problem(name, "is not as its run wrote it", _AGAIN))

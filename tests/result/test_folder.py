@@ -192,6 +192,16 @@ def test_a_summary_that_does_not_fit_its_tables_is_told(
         dse.load_result(tmp_path / "out")
 
 
+def test_a_listed_file_whose_name_is_too_long_is_missing(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished / "out", tmp_path / "out")
+    summary = tmp_path / "out" / "summary.json"
+    content = json.loads(summary.read_text(encoding="utf-8"))
+    content["sha256"]["study/" + "a" * 5_000] = ""
+    summary.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match="is missing"):
+        study_of(tmp_path / "out")
+
+
 def test_too_little_memory_for_the_report_keeps_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -254,13 +254,13 @@ class Analysis:
     intervals : mapping of str to (float, float)
         Of each parameter, 95 %.
     break_even : float or None
-        The size from which offloading pays; None if it always or never does.
+        The size from which offloading is beneficial; None if it always or never does.
     break_even_interval : (float, float) or None
         None if the times speak against any.
     always : bool
-        Whether offloading pays from a call of 1 B on.
+        Whether offloading is beneficial from a call of 1 B on.
     end : float
-        The size up to which offloading pays; inf if it has no end, NaN if it never does.
+        The size up to which offloading is beneficial; inf if it has no end, NaN if it never does.
     scale : ndarray, shape (2,)
         Relative noise of host and accelerated times.
     kept : ndarray of bool, shape (points,)
@@ -366,7 +366,7 @@ def _plain(place: int, value: float, span: Interval | None) -> tuple[float, Inte
 
 
 def _break_even(fit: Array, best: Best) -> tuple[float | None, Interval | None, bool, float]:
-    """Return break-even with its interval, whether offloading always pays, and up to which size."""
+    """Return break-even with its interval, if offloading always is beneficial, and its end."""
     low, end = crossings(fit, best.ratio)
     start = crossings(best.law, best.ratio)[0]
     always = low == 0.0

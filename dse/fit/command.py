@@ -88,7 +88,7 @@ def run(
     texts += [as_text(one) for one in fits]
     if catalog is not None:
         texts.append(
-            f"{catalog}: in [inputs] of a study beside it, with a clock: measured = "
+            f"{catalog}: in [inputs] of a study next to it, with a clock: measured = "
             f'{{ catalog = "{catalog.name}", row = "{_row_name(fits[0].series.name)}" }}'
         )
     return [*texts, str(html)] if html is not None else texts
@@ -123,7 +123,7 @@ def _target_problems(
         kind, endings = _KINDS[option]
         place = target.resolve()
         if place in taken:
-            yield Problem(option, f"{target} is {taken[place]}", "give a name of its own")
+            yield Problem(option, f"{target} is {taken[place]}", "give its own name")
         elif target.is_dir():
             remedy = f"give the name of a file, such as {target / f'fit{endings[0]}'}"
             yield Problem(option, f"{target} is a folder", remedy)

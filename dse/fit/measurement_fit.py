@@ -504,14 +504,14 @@ def _crossing(series: Series, found: Analysis) -> str:
     sizes = series.size[np.isfinite(series.host) & np.isfinite(series.accelerated)]
     if found.always:
         if np.isfinite(found.end):
-            return f"offloading pays up to {show(found.end, 'B')}"
-        return "offloading pays at every size"
+            return f"offloading is beneficial up to {show(found.end, 'B')}"
+        return "offloading is beneficial at every size"
     if found.break_even is None:
         limit = min(found.parameters.get(n, np.inf) for n in ("acceleration", "speedup_limit"))
         if limit >= _SLOWEST:
-            return "offloading pays at no size"
+            return "offloading is beneficial at no size"
         return (
-            "offloading pays at no size: large calls take at least "
+            "offloading is beneficial at no size: large calls take at least "
             f"{number(1 / limit)} times as long as on the host. "
             "Is the unit in the name of a column wrong?"
         )
@@ -519,7 +519,7 @@ def _crossing(series: Series, found: Analysis) -> str:
     if sizes.size and not sizes.min() <= found.break_even <= sizes.max():
         where = ", outside the measured sizes: an extrapolation"
     end = f" up to {show(found.end, 'B')}" if np.isfinite(found.end) else ""
-    return f"offloading pays from {show(found.break_even, 'B')}{end}{where}"
+    return f"offloading is beneficial from {show(found.break_even, 'B')}{end}{where}"
 
 
 def formula(law: Law, shape: Shape) -> str:

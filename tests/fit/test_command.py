@@ -164,9 +164,11 @@ def test_a_wrong_unit_of_one_time_is_asked_about(tmp_path: Path) -> None:
     noise = 1 + 0.01 * np.random.default_rng(0).standard_normal(len(G))
     host = 6e-9 * G * noise
     (text,) = run(written(tmp_path, G, host, 12e-6 + 50 * host))
-    assert re.search(r"pays at no size: .* at least [45]\d\S* times as long as on the host\.", text)
+    assert re.search(
+        r"beneficial at no size: .* at least [45]\d\S* times as long as on the host\.", text
+    )
     (text,) = run(written(tmp_path, G, host, 12e-6 + 1.5 * host))
-    assert "offloading pays at no size\n" in text
+    assert "offloading is beneficial at no size\n" in text
 
 
 def test_rubbish_is_refused(tmp_path: Path) -> None:
@@ -269,7 +271,7 @@ def test_several_series_in_one_are_mentioned_first(tmp_path: Path) -> None:
     names = np.repeat(list("abc"), len(G))
     said = run(written(tmp_path, size, host, device, names, head=f"{HEAD},run"))
     assert said[0] == "'run' has 3 values: --by run fits each of them"
-    assert said[1].index("off in the median") < said[1].index("offloading pays")
+    assert said[1].index("off in the median") < said[1].index("offloading is beneficial")
 
 
 # ------------------------------------------------------------------------------- fits in studies
@@ -327,7 +329,7 @@ def test_a_row_without_a_covariance_is_refused(folder: Path) -> None:
     text = (folder / "fitted.toml").read_text()
     kept = [line for line in text.splitlines() if not line.startswith("together")]
     (folder / "fitted.toml").write_text("\n".join(kept))
-    with pytest.raises(InputError, match="no row says how its values vary together"):
+    with pytest.raises(InputError, match="no row has the covariance of its values"):
         loaded(folder, content())
 
 

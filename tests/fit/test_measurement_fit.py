@@ -157,12 +157,12 @@ def test_never_and_always() -> None:
     never = fit(made(slow))
     assert never.analysis.break_even is None
     assert not never.analysis.always
-    assert "offloading pays at no size" in never.notes
+    assert "offloading is beneficial at no size" in never.notes
     near = (5e-8, 3e-9, 1.0, 1e-8, 0.0, 5.0)
     always = fit(made(near))
     assert always.analysis.break_even is None
     assert always.analysis.always
-    assert "offloading pays at every size" in always.notes
+    assert "offloading is beneficial at every size" in always.notes
 
 
 def test_times_that_hardly_grow_are_refused() -> None:

@@ -104,7 +104,7 @@ def _entries(
             entries.fits[name] = _own_fit(row.together, table.rename, numbers)
     if table.uncertain and entries.rows and not entries.fits:
         remedy = "dse fit writes it; or give uncertain values: override = { … }"
-        message = f"{', '.join(entries.rows)}: no row says how its values vary together"
+        message = f"{', '.join(entries.rows)}: no row has the covariance of its values"
         findings.add(place / "uncertain", message, remedy)
     return entries
 

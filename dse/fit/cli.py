@@ -38,7 +38,8 @@ def fit(
     Or a queue to latency against load: TABLE has queue_depth or offered_Gbps, and latency_s.
 
     The result has each parameter with its 95 % interval, the size from which offloading is
-    beneficial, the errors at points that the fit has not seen, and the limits of the table. See docs/fit.md.
+    beneficial, the errors at points that the fit has not seen, and the limits of the table.
+    See docs/fit.md.
     """
     from dse.fit.command import run
 

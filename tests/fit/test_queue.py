@@ -168,7 +168,7 @@ FOUR = "1,1\n2,1\n4,1\n8,1\n"
         ("queue_depth,latency_s\n1,1\n2,-1\n4,1\n8,1\n", "is negative in line 3"),
         ("queue_depth,latency_s\n1,1\n2.5,1\n4,1\n8,1\n", "that are not whole"),
         ("in_flight,latency_s\n1,1\n2,1\n4,1\n1e9,1\n", "at most 4,096 are followed"),
-        ("in_flight,latency_s\n1,9 us\n2,9 us\n4,9 us\n8,9 us\n", "only numbers, in the unit"),
+        ("in_flight,latency_s\n1,9 us\n2,9 us\n4,9 us\n8,9 us\n", "has '9 us' in line 2"),
         (f"in_flight,latency_mean\n{FOUR}", "has no unit in its name"),
         (f"queue_depth,latency_B\n{FOUR}", "column 'latency_B'"),
         *((f"offered_{u},latency_us\n{FOUR}", "is not a rate") for u in ("us", "GB", "load")),

@@ -56,6 +56,10 @@ def evaluate_designs(
     return table
 
 
+_FLAGS = ("feasible", "violations", "outside", "on_front")
+"""Columns of a result that are no quantities."""
+
+
 # Reading --------------------------------------------------------------------------------------
 
 
@@ -76,14 +80,20 @@ def _frame(designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]) -> pd.Dat
 
 
 def _points(study: ResolvedStudy, frame: pd.DataFrame, strict: bool) -> Points:
-    """Return the designs of a table; if `strict`, each column must be a variable.
+    """Return the designs of a table; if `strict`, no column may have an unknown name.
 
-    An input of the study is no variable, and would be ignored.
+    Computed columns of a result are ignored: its rows are designs. An input of the study would be
+    ignored too, and is refused.
     """
-    variables = study.evaluator.space.variables
+    evaluator = study.evaluator
+    variables = evaluator.space.variables
     points, problems = Points(), list[Problem]()
+    computed = {*_FLAGS, *evaluator.space.quantities(), *evaluator.model_graph.producers}
+    computed |= {objective.name for objective in evaluator.objectives}
     columns = [str(column) for column in frame]
     for name in (c for c in columns if c not in variables):
+        if name in computed or name.partition(" ")[0] in computed:  # by scenario
+            continue
         if name in study.constants:
             remedy = f"for another value: study.with_inputs({name}=...).evaluate(...)"
             problems.append(Problem(name, "is an input of the study, not a variable", remedy))

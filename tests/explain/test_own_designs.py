@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import dse
+from dse.problems import InputError
 from tests.toy import MODEL, STUDY
 
 
@@ -160,3 +161,13 @@ def test_quantities_of_a_shipped_study_are_those_of_its_run() -> None:
     assert (found["feasible"] == (found["violations"] == "")).all()
     parts = [n for n in found if str(n).startswith("area_")]
     np.testing.assert_allclose(found[parts].sum(axis=1), found["area"], rtol=1e-12)
+
+
+def test_a_row_of_a_result_with_one_change_is_a_design() -> None:
+    study = _study({"minimize": "price"}, {"maximize": "weight"}, inputs={"load": 3})
+    row = dict(study.run().front.designs.iloc[0])
+    assert study.evaluate({**row, "lanes": 3})["price"].tolist() == [81]
+    with pytest.raises(InputError, match="lnaes: is not a variable"):
+        study.evaluate({**row, "lnaes": 3})
+    with pytest.raises(InputError, match="load: is an input of the study"):
+        study.evaluate({**row, "load": 3})

@@ -186,7 +186,7 @@ class Cluster:
                     return
                 self._wait_for(under_way, until, lambda: self._fill(under_way, shared, left))
                 ready = [*itertools.takewhile(lambda t: t.future.status == "finished", under_way)]
-                for value in self._gather(ready or [under_way[0]]):
+                for value in self._gather(ready or [under_way[0]], until):
                     under_way.popleft()
                     self.tasks += 1
                     yield value
@@ -248,12 +248,12 @@ class Cluster:
             if time.monotonic() - idle > _MAX_WORKERLESS:
                 raise ClusterError(f"no worker is left at {self.address}")
 
-    def _gather(self, tasks: Sequence[_Task]) -> list[Any]:
+    def _gather(self, tasks: Sequence[_Task], until: float) -> list[Any]:
         from distributed import KilledWorker
 
         cancelled = concurrent.futures.CancelledError, asyncio.CancelledError
         try:
-            results: list[Any] = self._client.gather([task.future for task in tasks])
+            results = self._collect([task.future for task in tasks], until)
         except KilledWorker:
             raise WorkerEndedError from None
         except ModuleNotFoundError as error:
@@ -265,6 +265,28 @@ class Cluster:
                 message = f"a worker that joined {self.address} later differs: {result.differences}"
                 raise ClusterError(message)
         return results
+
+    def _collect(self, futures: list[Any], until: float) -> list[Any]:
+        """Return the results of finished tasks.
+
+        A finished task whose worker was killed before its result was fetched is done again, for
+        ever if no worker is left. So the wait has a limit, after which the workers are counted.
+        """
+
+        async def collect() -> Any:
+            return await self._client.gather(futures, asynchronous=True)
+
+        limit = _MAX_WORKERLESS
+        while True:
+            try:
+                results: list[Any] = self._client.sync(collect, callback_timeout=limit)
+                return results
+            except TimeoutError:
+                if time.time() > until:
+                    raise
+                if not self.threads:
+                    raise ClusterError(f"no worker is left at {self.address}") from None
+                limit *= 2
 
     def _lose(self) -> ClusterError:
         self.lost = True

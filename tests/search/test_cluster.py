@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import cloudpickle
 import joblib
@@ -24,7 +26,7 @@ from dse.api.cluster import connected
 from dse.problems import InputError
 from dse.run import run
 from dse.search.base import Progress
-from dse.search.cluster import Cluster, run_task, versions_of
+from dse.search.cluster import Cluster, ClusterError, run_task, versions_of
 from dse.search.workers import EndedError, Workers
 from dse.study.execution import JoblibConfiguration, joblib_configuration
 from tests import toy
@@ -151,8 +153,8 @@ class _Crashing:
     status = "error"
     scheduler = SimpleNamespace(ncores=None)
 
-    def sync(self, function: object, callback_timeout: float) -> dict[str, int]:
-        return {"tcp://there:1": 1}
+    def sync(self, function: Any, callback_timeout: float) -> Any:
+        return {"tcp://there:1": 1} if function is None else asyncio.run(function())
 
     def submit(self, *given: object, **place: object) -> _Crashing:
         return self
@@ -160,8 +162,23 @@ class _Crashing:
     def done(self) -> bool:
         return True
 
-    def gather(self, futures: object) -> None:
+    def gather(self, futures: object, asynchronous: bool) -> None:
         raise KilledWorker("task", SimpleNamespace(address="tcp://there:1"), 3)
+
+
+class _Workerless(_Crashing):
+    """A client whose finished results were on a worker that is gone."""
+
+    def sync(self, function: Any, callback_timeout: float) -> Any:
+        if function is None:
+            return {}
+        raise TimeoutError
+
+
+def test_results_that_are_gone_with_the_last_worker_are_not_waited_for() -> None:
+    there = Workers(1, "dask", cluster=Cluster(_Workerless(), "tcp://there:0"))
+    with pytest.raises(ClusterError, match="no worker is left at tcp://there:0"):
+        list(there.each(abs, [(1,)]))
 
 
 def test_a_model_that_ends_worker_after_worker_is_told() -> None:

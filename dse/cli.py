@@ -104,7 +104,7 @@ def run_command(
     """Run STUDY and write the report, the tables and the storage into a run folder.
 
     A run that was cut short continues where it stopped. A finished run of the same study is not
-    repeated. The run of an edited study takes the folder over; the old run moves to NAME.1.
+    repeated. An edited study takes the folder. Its old run moves to NAME.1.
     """
     from dse.api import load
     from dse.api.cluster import connected
@@ -259,8 +259,8 @@ def explain_command(
 ) -> None:
     """Explain a design of RUN: its limits, its robustness, and the best next change.
 
-    Without --design it is the recommended design; with --where, the compromise design among the
-    designs of the front that the filter selects.
+    By default, it is the recommended design. With --where, it is the compromise design of the
+    designs on the front that the filter selects.
     """
     from dse.api import load_result
     from dse.explain.explanation import explain
@@ -314,14 +314,14 @@ def report_command(run: Path) -> None:
     type=click.IntRange(1),
     default=200_000,
     show_default=True,
-    help="Check so many random designs.",
+    help="Check this number of random designs.",
 )
 @option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed random designs.")
 def certify_command(run: Path, designs: int, seed: int) -> None:
     """Test the certificate of RUN; exit with 1 if it is refuted.
 
-    `dse` evaluates the front and other designs of the run again, here and in a fresh process. Then
-    it compares designs with the front: random ones, neighbours of the front, and extreme values.
+    `dse` evaluates the front again, here and in a fresh process. Then it compares other designs
+    with the front: random ones, neighbours of the front, and extreme values.
     """
     from dse.api import load_result
     from dse.evaluate.audit import RepeatabilityError

@@ -418,6 +418,8 @@ def suggest_value(text: str, unit: str) -> str | None:
         factor(near, unit)
     except UnitError:
         return _invert(number, near, unit)
+    if near == rest:
+        return None  # the unit is not the fault
     return written if near == "1" else f"{written} {near}"
 
 

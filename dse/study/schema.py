@@ -649,6 +649,9 @@ def parse_file(content: Mapping[str, Any], findings: Findings) -> StudyFile:
     InputError
         With every error of the schema.
     """
+    if not content:
+        findings.add(Place(), "the file is empty", "dse new STUDY writes a first draft")
+        findings.finish_stage()
     study = content.get("study")
     is_of_table = isinstance(study, Mapping) and "table" in study
     return parse_table(TableStudyFile if is_of_table else StudyFile, content, findings)
@@ -717,6 +720,8 @@ def _report(
         if "list_type" in kinds:
             tables = isinstance(value, Mapping) or not place.steps
             remedy = f"write [[{place}]]" if tables else f"write [{text}]"
+            if place.steps[-1:] in (("integer",), ("real",)):
+                remedy = "write [low, high], such as [2, 64]"
         elif isinstance(value, str) and kinds.keys() & {"int_type", "float_type"}:
             remedy = f"write {value.strip()} without quotes" if _is_number(value) else remedy
         findings.add(place, f"{text} is not {' or '.join(_EXPECTED[k] for k in kinds)}", remedy)
@@ -731,6 +736,8 @@ def _report_kind(findings: Findings, place: Place, value: Any) -> None:
         remedy = _VARIABLE
         if isinstance(value, list):
             remedy = f"write {{ values = {_show(value)} }}"
+            if any(isinstance(item, str) and not item[:1].isdigit() for item in value):
+                remedy = f'write {{ catalog = "NAME", options = {_show(value)} }}'
         elif isinstance(value, Mapping) and "range" in value:
             low_high = _show(value["range"])
             remedy = f"write {{ integer = {low_high} }}, or real for a continuous variable"

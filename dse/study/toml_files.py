@@ -42,13 +42,19 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     except UnicodeEncodeError:
         problem = Problem("", "the name of the file is not UTF-8 text", "rename it")
     except UnicodeDecodeError as error:
-        problem = Problem("", f"is not UTF-8 text: {error}", "save it as UTF-8")
+        line = error.object[: error.start].count(b"\n") + 1
+        byte = error.object[error.start]
+        message = f"is not UTF-8 text: line {line} has the byte 0x{byte:02x}"
+        problem = Problem("", message, "save it as UTF-8")
     except OSError as error:
         problem = Problem("", f"cannot be read: {error.strerror or error}")
     except RecursionError:
         problem = Problem("", "is nested too deeply")
     except ValueError as error:  # TOMLDecodeError, or a path or a number that Python refuses
-        problem = Problem("", f"is not TOML: {error}", "see https://toml.io for the syntax")
+        remedy = "see https://toml.io for the syntax"
+        if "nclosed" in str(error):
+            remedy = "a comma or a bracket may be missing in this line or the line before"
+        problem = Problem("", f"is not TOML: {error}", remedy)
     else:
         if problems := check_content(content):
             raise InputError(str(path), problems)

@@ -297,6 +297,7 @@ def test_a_study_that_counts_the_wrong_thing_is_told_both() -> None:
         ("24 GB/s", "B", None),
         ("1 parsec", "B", None),
         ("fast", "Hz", None),
+        ("830 ns", "cycle", None),  # it lacks a clock
     ],
 )
 def test_usual_slips_have_a_suggestion(text: str, unit: str, near: str | None) -> None:

@@ -50,7 +50,8 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
         "",
         ["missing input 'computational_index' [cycle/B]", "(0, inf)", "speedup", "break_even"],
     ),
-    "missing sections": ([(STUDY, "")], "", ["study", "space", "objective"]),
+    "an empty file": ([(STUDY, "")], "", ["the file is empty", "dse new"]),
+    "missing sections": ([(STUDY, "[run]")], "", ["study", "space", "objective"]),
     "empty input": (
         [("computational_index = 90", "computational_index = {}")],
         "",

@@ -151,13 +151,10 @@ class Interruptions:
         The search.
     folder : Path
         Where it writes.
-    certifies : bool
-        Whether `dse certify` looks at the undisturbed run.
     """
 
     case: Case
     folder: Path
-    certifies: bool = True
     wrong: list[str] = field(default_factory=list)
     cluster: Processes | None = None
 
@@ -183,8 +180,7 @@ class Interruptions:
             raise AssertionError(self._told.read_text())
         self.counts = json.loads((self.folder / "seen").read_text())
         self._truth = _tables(whole)
-        if self.certifies:
-            self._certified(whole, "the run that nobody disturbed")
+        self._certified(whole, "the run that nobody disturbed")
         return self
 
     def __exit__(self, *_: object) -> None:

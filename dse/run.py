@@ -16,15 +16,15 @@ from dse.evaluate.audit import RepeatabilityError, audit
 from dse.evaluate.failures import DesignError
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.trace import steps
-from dse.explain.targets import answer_target
+from dse.explain.targets import answer_target, find_useless_designs
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import folder as files
-from dse.result.database import FrontDatabase, StorageError
+from dse.result.database import FrontDatabase, StorageError, has_trials
 from dse.result.files import read_state, write_state
 from dse.result.lease import lease_folder
 from dse.result.progress import ProgressNotes, note_resumption
 from dse.result.record import CUT_SHORT, Result
-from dse.result.tables import result_of
+from dse.result.tables import front_of, result_of
 from dse.search.base import METHODS, Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.diagnosis import (
@@ -359,6 +359,7 @@ def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
         evaluator.constraints,
         [o.name for o, bad in zip(evaluator.objectives, undefined, strict=True) if bad],
         explain_undefined_objective(evaluator, outcome),
+        find_useless_designs(evaluator, outcome),
     )
     place = "constraint" if evaluator.constraints else "objective"
     return InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
@@ -413,9 +414,13 @@ def _writing(study: ResolvedStudy) -> Iterator[None]:
 
 
 def _reopen(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
-    """Return the result of a finished run; write again what a new target or section changes."""
+    """Return the result of a finished run; make missing files of its folder again."""
     kept = files.load_result(out)
     result = replace(kept, target=answer_target(study, kept))
+    if study.file.run.storage is None and not has_trials(out / files.STORAGE):
+        with _open_storage(study, out) as store:
+            if store is not None:
+                store.register(study.evaluator, front_of(study, result))
     files.copy_study(copies, out)
     changed = result.target != kept.target or not files.is_of_study(out, copies, study.outside)
     if changed:

@@ -101,6 +101,7 @@ class _Crashes:
         elif state == "finished":
             child(lambda: void(self._run(self._study, folder, 1)), self._told)
             (folder / "report.html").unlink()
+            (folder / "study.db").unlink()
         return folder
 
     def _interrupted(self, folder: Path) -> None:

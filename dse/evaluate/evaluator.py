@@ -105,7 +105,7 @@ class Evaluator:
 
     Parameters
     ----------
-    model graph : Model graph
+    model_graph : ModelGraph
         The models and constants.
     space : Space
         The variables.

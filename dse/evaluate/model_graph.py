@@ -234,7 +234,7 @@ class Evaluation:
 
     Parameters
     ----------
-    model graph : Model graph
+    model_graph : ModelGraph
         The models and constants.
     columns : mapping of str to ndarray
         The values of the designs that the space sets, one element per design.
@@ -384,19 +384,30 @@ def conflicts(model_graph: ModelGraph) -> list[Problem]:
                     told = f"'{name}' is in {held.unit!r}, but {model.name} takes it in"
                     told = f"{told} {declaration.unit!r}"
                     problems.append(Problem("study.models", told, "rename one of them"))
+    problems += _find_circles(model_graph)
+    return problems
+
+
+def _find_circles(model_graph: ModelGraph) -> Iterator[Problem]:
+    """Yield a problem for each circle of models; lists, not sets, keep their order in each run."""
     needed = {
-        model.name: {
-            model_graph.producers[n].name for n in model.inputs if n in model_graph.producers
-        }
+        model.name: list(
+            dict.fromkeys(
+                model_graph.producers[n].name for n in model.inputs if n in model_graph.producers
+            )
+        )
         for model in model_graph.models
     }
-    try:
-        TopologicalSorter(needed).prepare()
-    except CycleError as error:
-        circle = " → ".join(reversed(error.args[1]))
-        message = f"the models need each other in a circle: {circle}"
-        problems.append(Problem("study.models", message, "rename the quantity that closes it"))
-    return problems
+    while True:
+        try:
+            TopologicalSorter(needed).prepare()
+        except CycleError as error:
+            circle = error.args[1][::-1]
+            message = f"the models need each other in a circle: {' → '.join(circle)}"
+            yield Problem("study.models", message, "rename the quantity that closes it")
+            needed[circle[0]].remove(circle[1])  # opened, so that the others are found
+        else:
+            return
 
 
 # Requirements of the models -----------------------------------------------------------------------
@@ -414,7 +425,7 @@ def required_constraints(
 
     Parameters
     ----------
-    model graph : Model graph
+    model_graph : ModelGraph
         Without conflicts.
     requests : iterable of (str, mapping)
         The quantities that a study needs, with the conditions of each.

@@ -7,10 +7,15 @@ no uncertain input affects is run once, whatever the number of samples.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import FrameType
 from typing import Any, Literal
 
 import numpy as np
@@ -120,17 +125,55 @@ def sobol_points(dimensions: int, count: int, rng: np.random.Generator) -> Array
     They are the first points of the next power of two. Owen, Scrambling Sobol' and
     Niederreiter-Xing points, Journal of Complexity 1998.
 
-    Raises
-    ------
-    RuntimeError
-        If a signal interrupted scipy while it loaded its table: all points are then equal.
     """
     from scipy.stats import qmc  # slow to import
 
-    points = np.asarray(qmc.Sobol(dimensions, rng=rng).random_base2((count - 1).bit_length()))
-    if len(points) > 1 and (points[0] == points[1]).any():
+    load_direction_numbers()
+    sobol = qmc.Sobol(dimensions, rng=rng)
+    return np.asarray(sobol.random_base2((count - 1).bit_length())[:count])
+
+
+@functools.lru_cache(maxsize=1)
+def load_direction_numbers() -> None:
+    """Load scipy's table, once.
+
+    scipy swallows an exception while it loads the table, and all points are equal from then on. A
+    signal handler may raise such an exception. Signals thus wait here.
+
+    Raises
+    ------
+    RuntimeError
+        If the table is damaged: something else began to load it and was interrupted.
+    """
+    from scipy.stats import qmc
+
+    with _hold_signals():
+        points = qmc.Sobol(2, scramble=False).random_base2(2)
+    if len(np.unique(points, axis=0)) < len(points):
         raise RuntimeError("scipy.stats.qmc.Sobol was not loaded whole: start Python again")
-    return points[:count]
+
+
+@contextmanager
+def _hold_signals() -> Iterator[None]:
+    """Keep SIGINT and SIGTERM until the end; handlers run in the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+
+    def hold(number: int, _: FrameType | None) -> None:
+        caught.append(number)
+
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    for number in handlers:
+        signal.signal(number, hold)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        for number in caught:
+            signal.raise_signal(number)
 
 
 # Samples ------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from dse.model.units import UnitError
 from dse.model.values import amount, number, percent, worded
 from dse.problems import InputError, Problem, nearest
 from dse.result.record import Best, Certificate, Front, Result, TargetAnswer
+from dse.search.outcome import Outcome
 from dse.study.study import ResolvedStudy
 
 _OBSTACLES = 3  # obstacles that are listed
@@ -82,6 +83,29 @@ def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
         value, limit = amount(float(values[i]), o.unit), amount(break_even, o.unit)
         shown.append(f"{worded(o.name)} {value}, break-even {limit}")
     return "; ".join(shown)
+
+
+def find_useless_designs(evaluator: Evaluator, outcome: Outcome) -> dict[int, str]:
+    """Return the values of designs that a looser constraint admits and that are not beneficial.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Of the study.
+    outcome : Outcome
+        Of a search that found nothing feasible.
+    """
+    tally = outcome.tally
+    admitted = np.unique([*tally.admitted.tolist(), tally.nearest])
+    if outcome.numbered and evaluator.space.size is not None:
+        numbers = admitted[admitted >= 0]
+        points = evaluator.space.from_index(numbers)
+        values = ignore_errors(evaluator).evaluate(points).objectives
+    else:
+        kept = np.isin(outcome.numbers, admitted)
+        numbers, values = outcome.numbers[kept], outcome.evaluated.objectives[kept]
+    texts = (describe_missing_benefit(evaluator, row) for row in values)
+    return {int(n): text for n, text in zip(numbers, texts, strict=True) if text}
 
 
 def benefit_names(evaluator: Evaluator) -> list[str]:

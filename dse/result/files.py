@@ -6,9 +6,11 @@ Text, JSON, and the state of an unfinished search: arrays with the digest of the
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
 import os
+import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +23,7 @@ from dse.model.values import as_data
 from dse.problems import InputError, Problem
 
 _NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
-_DIGEST = "digest"  # the name of the study's digest among the arrays of a state
+_DIGEST, _SUM = "digest", "sha256"  # among the arrays of a state: of the study, of the arrays
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
@@ -74,7 +76,8 @@ def write_state(path: Path, state: Mapping[str, NDArray[Any]], digest: str) -> N
     """Write the state of a search with the digest of its study; nothing if it is empty."""
     if state:
         content = io.BytesIO()
-        np.savez(content, allow_pickle=False, **state, **{_DIGEST: np.array(digest)})
+        own = {_DIGEST: np.array(digest), _SUM: np.array(_sum_of(state))}
+        np.savez(content, allow_pickle=False, **state, **own)
         write_bytes(path, content.getvalue())
 
 
@@ -90,15 +93,28 @@ def read_state(path: Path, digest: str) -> dict[str, NDArray[Any]]:
         return {}
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            if any(part.compress_type != zipfile.ZIP_STORED for part in file.zip.infolist()):
+                raise ValueError("it is compressed")  # a few bytes could fill the memory
             state = {name: file[name] for name in file.files}
     except Exception as error:  # numpy has many errors for damaged files
         message = f"cannot be read: {error}"
     else:
-        if state.pop(_DIGEST, None) == digest:
-            return state
         message = "is of another study"
+        if state.pop(_DIGEST, None) == digest:
+            if state.pop(_SUM, None) == _sum_of(state):
+                return state
+            message = "is not as its run wrote it"
     remedy = "remove it, or start with --fresh"
     raise InputError(str(path), [Problem("", message, remedy)])
+
+
+def _sum_of(state: Mapping[str, NDArray[Any]]) -> str:
+    """Return the SHA-256 of arrays with their names, kinds and shapes."""
+    content = hashlib.sha256()
+    for name, array in sorted(state.items()):
+        content.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        content.update(np.ascontiguousarray(array).tobytes())
+    return content.hexdigest()
 
 
 def sweep(folder: Path, name: str) -> None:

@@ -6,9 +6,11 @@ It keeps the trials of a sampler, and the front of any search in a database that
 from __future__ import annotations
 
 import datetime
+import fcntl
 import functools
 import json
 import logging
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +37,16 @@ from dse.study.credentials import hidden, is_masked, is_server, shown_url
 
 _STATE = "dse:sampler"  # the attribute with a sampler's notes on the study
 _BUSY = 60.0  # seconds to wait for a locked file, such as a file that a dashboard reads
+_LIBPQ = ("psycopg", "psycopg2")
+_SILENT = {
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}  # the waiting times for a server that does not answer
+_LONGEST_PATH = 504  # bytes: SQLite allows 512 with "-journal" behind the name
+_LOCK = 0x6473652D  # PostgreSQL's number of the lock for making tables and studies
 
 
 @dataclass(frozen=True)
@@ -75,16 +87,18 @@ class Store:
             why = "the copy of a study in a run folder has no password: name the study itself"
             raise StorageError(f"{shown_url(url)} cannot be used: {why}")
         directions = [o.direction for o in objectives]
-        # An interruption while a pool takes a connection back is reported where it ends.
-        logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
         try:
-            with quiet():
+            options = _engine_options(url)
+            _check_path(url)
+            # of processes that begin together, one makes the tables and the study
+            with quiet(), _exclusive(url, options):
                 storage = RDBStorage(
                     url,
-                    engine_kwargs=_engine_options(url),
+                    engine_kwargs=options,
                     skip_compatibility_check=made,
                     skip_table_creation=made,
                 )
+                _log_no_interruption(storage)
                 name = _own_name(storage, name, digest)
                 study = optuna.create_study(
                     storage=storage, study_name=name, directions=directions, load_if_exists=True
@@ -93,6 +107,8 @@ class Store:
                 if alike:
                     study.set_metric_names([o.name for o in objectives])
                     study.set_user_attr(DIGEST, digest)
+        except StorageError:
+            raise
         except Exception as error:  # drivers, servers and schemas raise different errors
             raise _storage_error(url, error) from None
         if not alike:
@@ -150,7 +166,10 @@ class Store:
         if note := part_note(outcome):
             with quiet(), self._errors():
                 self.study.set_user_attr(PART, note)
-        self.append(trials)
+        with self._errors(), self.storage.engine.begin() as connection:
+            first = self._lock(connection)
+            if trials and not first:  # another process may have written the front
+                self._insert(connection, first, trials)
 
     def note(self, outcome: Outcome) -> str | None:
         """Return a note for the reader on the trials that `register` writes, if any."""
@@ -216,12 +235,69 @@ class Store:
 
 
 def _engine_options(url: str) -> dict[str, Any]:
+    """Return the options of a connection for SQLAlchemy."""
     options: dict[str, Any] = {"hide_parameters": True}
     if url.startswith("sqlite") and "timeout=" not in url:
         options["connect_args"] = {"timeout": _BUSY}
     if is_server(url):
         options["pool_pre_ping"] = True  # the pool connects again to a restarted server
+        if sqlalchemy.make_url(url).get_driver_name() in _LIBPQ:
+            options["connect_args"] = {k: v for k, v in _SILENT.items() if f"{k}=" not in url}
     return options
+
+
+def _check_path(url: str) -> None:
+    """Check that the path of an SQLite database is not too long for SQLite.
+
+    SQLite itself says that it cannot open the file, or that a commit has invalid data.
+    """
+    path = sqlalchemy.make_url(url).database if url.startswith("sqlite") else None
+    length = len(os.fsencode(os.path.abspath(path))) if path and path != ":memory:" else 0
+    if length > _LONGEST_PATH:
+        raise StorageError(
+            f"the path of the database has {length:,} bytes, and SQLite takes at most "
+            f"{_LONGEST_PATH}: give a shorter --out or run.storage"
+        )
+
+
+@contextmanager
+def _exclusive(url: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Make other processes wait that open the same database.
+
+    Optuna makes the tables of a database in several transactions, and fails if another process
+    makes them at the same time. For a file, the lock is on its folder: SQLite locks the file.
+    """
+    path = sqlalchemy.make_url(url).database
+    if url.startswith("sqlite") and path and path != ":memory:":
+        folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+        return
+    if not is_server(url):
+        yield
+        return
+    pool = {"poolclass": sqlalchemy.NullPool, "pool_pre_ping": False}
+    engine = sqlalchemy.create_engine(url, **{**options, **pool})
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(f"SET LOCAL lock_timeout = '{_BUSY:.0f}s'"))
+        connection.execute(sqlalchemy.text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        yield
+
+
+def _log_no_interruption(storage: RDBStorage) -> None:
+    """Keep a pool from logging a signal that arrives while it takes a connection back.
+
+    The interruption continues from there, and is reported once, where it ends.
+    """
+    kind = type(storage.engine.pool)
+    logging.getLogger(f"{kind.__module__}.{kind.__name__}").addFilter(_is_no_interruption)
+
+
+def _is_no_interruption(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
 
 def _storage_error(url: str, error: BaseException) -> StorageError:

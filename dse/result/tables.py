@@ -340,6 +340,29 @@ def _provenance(
     }
 
 
+def front_of(study: ResolvedStudy, result: Result) -> Outcome:
+    """Return the front of a result as the outcome of a search that kept no other designs."""
+    evaluator, front = study.evaluator, result.front.designs
+    count, constraints = len(front), len(evaluator.constraints)
+    values = front[[o.name for o in evaluator.objectives]].to_numpy(dtype=np.float64)
+    space = evaluator.space
+    if isinstance(space, TableSpace):
+        points = space.from_index(front.index.to_numpy())
+    else:
+        points = space.from_labels({n: front[n].to_numpy() for n in space.variables})
+    return Outcome(
+        front.index.to_numpy(),
+        points,
+        Evaluated(values, np.full((count, constraints), np.nan), np.ones(count, dtype=bool)),
+        np.ones(count, dtype=bool),
+        Tally.empty(constraints),
+        result.convergence,
+        result.certificate.complete,
+        result.certificate.numbered,
+        result.certificate.statement,
+    )
+
+
 def cuts_of(constraints: Sequence[Constraint], outcome: Outcome) -> tuple[Cut, ...]:
     """Return the designs that each constraint excludes.
 

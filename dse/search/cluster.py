@@ -254,6 +254,8 @@ class Cluster:
         cancelled = concurrent.futures.CancelledError, asyncio.CancelledError
         try:
             results = self._collect([task.future for task in tasks], until)
+        except TimeoutError:  # it is an OSError, too
+            raise
         except KilledWorker:
             raise WorkerEndedError from None
         except ModuleNotFoundError as error:

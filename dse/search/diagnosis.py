@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -24,6 +25,7 @@ def explain_infeasibility(
     constraints: tuple[Constraint, ...],
     undefined: Sequence[str] = (),
     why: str = "",
+    useless: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[str, str]:
     """Return in words what excludes every design, and which relaxation would admit one.
 
@@ -35,6 +37,8 @@ def explain_infeasibility(
         The objectives that have no value for some designs.
     why : str
         Why one of these designs has none, in words; empty if that is not known.
+    useless : mapping of int to str
+        Designs for which no constraint should be loosened, with the reason.
     """
     parts = []
     if tally.undefined:
@@ -51,17 +55,24 @@ def explain_infeasibility(
         parts.append(f"'{constraint.name}' excludes {count:,}")
     return (
         f"no design is feasible: of {plural(tally.evaluated, 'design')}, {', '.join(parts)}",
-        "; ".join(_list_relaxations(tally, constraints)),
+        "; ".join(_list_relaxations(tally, constraints, useless)),
     )
 
 
-def _list_relaxations(tally: Tally, constraints: tuple[Constraint, ...]) -> list[str]:
-    """Return in words which relaxations would admit a design."""
+def _list_relaxations(
+    tally: Tally, constraints: tuple[Constraint, ...], useless: Mapping[int, str]
+) -> list[str]:
+    """Return in words which relaxations would admit a design that is of use."""
+    single = [k for k in range(len(constraints)) if 0 < tally.least[k] < np.inf]
     relaxations = [
-        f"{_relax(constraint, least)} would admit design {design}"
-        for constraint, least, design in zip(constraints, tally.least, tally.admitted, strict=True)
-        if 0 < least < np.inf
+        f"{_relax(constraints[k], tally.least[k])} would admit design {tally.admitted[k]}"
+        for k in single
+        if int(tally.admitted[k]) not in useless
     ]
+    near = int(tally.admitted[single[0]]) if single else tally.nearest
+    if not relaxations and near in useless:
+        first = f"design {near}, the first to be admitted, has {useless[near]}"
+        return [f"no constraint need be loosened: {first}"]
     if relaxations or tally.nearest < 0:
         return relaxations
     together = " and ".join(

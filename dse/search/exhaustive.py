@@ -140,8 +140,33 @@ class _Enumeration:
         )
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
+        for chunk in self._evaluate_chunks(self._state.done, until):
+            self._state = self._state.add(chunk)
+            yield
+        if self._state.done == self._evaluator.space.size:
+            yield from self._complete_tally(until)
+
+    def _complete_tally(self, until: float) -> Iterator[None]:
+        """Compute all objectives if no design is feasible: the tally finds a constraint to loosen.
+
+        The search knows no objectives of designs that constraints exclude. If a model raises for
+        such a design, or the time is over, the tally stays as it is.
+        """
+        tally, constraints = self._state.tally, self._evaluator.constraints
+        if tally.feasible or tally.evaluated <= EARLY or not constraints:
+            return
+        whole = Tally.empty(len(constraints))
+        with suppress(DesignError):
+            for chunk in self._evaluate_chunks(0, until, screens=False):
+                whole += chunk.tally
+                if chunk.done == tally.evaluated:
+                    self._state = replace(self._state, tally=whole)
+                yield
+
+    def _evaluate_chunks(self, first: int, until: float, screens: bool = True) -> Iterator[Chunk]:
+        """Evaluate the designs from one on, in chunks, until the end or the time."""
         evaluator, workers = self._evaluator, self._setup.workers
-        total, first = evaluator.space.size or 0, self._state.done
+        total = evaluator.space.size or 0
         if first == total or (first and is_late(until)):
             return
         tables = workers.call(make_tables, evaluator)
@@ -152,15 +177,15 @@ class _Enumeration:
             for low, high in cut_chunks(first, total, rows):
                 under_way.append((low, high))
                 piece = rows if until == NEVER else batch_size(low - first, until, workers.count)
-                yield low, high, piece, until if low else NEVER  # one design in any case
+                # one design in any case
+                yield low, high, piece, until if low else NEVER, screens
 
         work = functools.partial(evaluate_chunk, evaluator, tables)
         try:
             for chunk in workers.each(work, tasks()):
                 low, high = under_way.popleft()
                 if chunk.done > low:
-                    self._state = self._state.add(chunk)
-                    yield
+                    yield chunk
                 if chunk.done < high:
                     return  # the time is over
         except EndedError as ended:
@@ -259,6 +284,7 @@ def evaluate_chunk(
     high: int,
     rows: int,
     until: float = NEVER,
+    screens: bool = True,
 ) -> Chunk:
     """Evaluate consecutive designs, or as many of them as begin in time.
 
@@ -273,10 +299,10 @@ def evaluate_chunk(
         digits = evaluator.space.digits(index)
         known = look_up(evaluator.space, tables, digits)
         points = evaluator.space.from_digits(digits)
-        screens = low >= EARLY
-        evaluated = evaluate_designs(replace(evaluator, screens=screens), points, low, known)
-        tally += Tally.of(index, evaluated, evaluator.constraints, evaluator.domains, screens)
-        if not screens:
+        screened = screens and low >= EARLY
+        evaluated = evaluate_designs(replace(evaluator, screens=screened), points, low, known)
+        tally += Tally.of(index, evaluated, evaluator.constraints, evaluator.domains, screened)
+        if low < EARLY:
             early.append(evaluated)
         keep = evaluated.feasible
         signed = evaluated.objectives[keep] * evaluator.signs

@@ -85,11 +85,13 @@ class EndedError(DesignError):
 
 
 class LateError(EndedError):
-    """The time was over after a process had `waited` so many seconds for a task."""
+    """The time was over after a process had `waited` so many seconds for a task; 0: before it."""
 
     def __init__(self, task: int, waited: float) -> None:
-        late = f"not done after {waited:.1f} s, when the time was over: {HANGS}"
-        super().__init__("{designs} " + late, task)
+        text = "the time was over before {designs} began: give the run more"
+        if waited:
+            text = f"{{designs}}: not done after {waited:.1f} s, when the time was over: {HANGS}"
+        super().__init__(text, task)
         self.waited = waited
 
 
@@ -180,7 +182,8 @@ class Workers:
                 except StopIteration:
                     return
                 except (TimeoutError, multiprocessing.TimeoutError):
-                    late = LateError(task, max(time.time() - given[task], 0.0))
+                    began = given[task] < self.until
+                    late = LateError(task, time.time() - given[task] if began else 0.0)
                     # a task has an eighth of the designs before it: if it takes longer, it hangs
                     hangs = late.waited >= max(_MIN_HANG, given[task] - self.since)
                     raise (EndedError(late.text, task) if hangs else late) from None

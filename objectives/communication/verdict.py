@@ -1,4 +1,11 @@
-"""The machine for which functions are rated: factors, costs of calls, and the required speedup."""
+"""Verdicts: the machine that rates functions, the benefit of accelerating one, and the best cut.
+
+M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
+2010, sections I and II: is an accelerator bound by computing or by communicating, and is the
+function a good candidate. A function is accelerated with the call graph below it. The break-even
+follows M. S. B. Altaf, D. A. Wood, "LogCA", ISCA 2017, equation 5, with its parameters derived from
+the program.
+"""
 
 from __future__ import annotations
 

@@ -143,6 +143,11 @@ def _split(problem: PartitionProblem, nodes: NDArray[np.int64]) -> Sequence[NDAr
 
 
 # ------------------------------------------------------------------------------------ maximum flows
+#
+# Whole numbers of up to 62 bits, by SciPy's flows, which take 31. Capacities are taken a few
+# leading bits at a time. The flow that fits those bits is a flow of the whole network. Its unsent
+# part is less than one unit of the last bit taken for each arc of a cut. The next round may
+# therefore take as many bits less. The last round takes all bits.
 
 _FLOW_BITS = 29  # SciPy adds flow and capacity in 31
 

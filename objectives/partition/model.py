@@ -50,7 +50,7 @@ for the best partition may stop before it is proven."""
 
 @dataclass(frozen=True, eq=False)
 class Greedy:
-    """The outputs of :func:`objectives.partition.solve`."""
+    """The outputs of :func:`objectives.partition.greedy`."""
 
     accelerated_time: Annotated[
         Array,

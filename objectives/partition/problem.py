@@ -208,10 +208,12 @@ def problem_of(
 
 
 def greedy_choice(problem: PartitionProblem, size: float) -> NDArray[np.bool_]:
-    """Return the nodes that the greedy partitioner moves to an accelerator of a size.
+    """Return the nodes that the paper's partitioner moves to an accelerator of a size.
 
-    Candidates are blocks that still fit and that save time if only they move. The one with the
-    largest saving per instruction is moved, until there is none; the first of equals.
+    Source: Kenter, Platzner, Plessl, Kauschke 2010, section II-B: one block at a time, by gain for
+    each instruction of area. Candidates are blocks that still fit and that save time if only they
+    move. The one with the largest saving per instruction is moved, until there is none; the first
+    of equals.
     """
     count, sizes = len(problem), problem.sizes
     tie, node = problem.tie, problem.node

@@ -3,9 +3,10 @@
 A call begins its set-up when the thread has set up the last one and the call q before it has ended;
 then it may wait, travels, and takes the next m slots of its stream. One of three paces applies: the
 pace of the set-up, of the slots, or of the window, in which q calls pass in the time of one. The
-first two are exact where the line that bounds every call (:mod:`objectives.sharing.bound`) leaves
-the window no part. Elsewhere the calls are followed one by one, because they determine the phase in
-which they meet the schedule: a few outstanding calls may come back together and queue.
+first two are exact where the line that bounds every call
+(:func:`objectives.sharing.engine_line`) leaves the window no part. Elsewhere the calls are followed
+one by one, because they determine the phase in which they meet the schedule: a few outstanding
+calls may come back together and queue.
 
 The wait of a call on its way is zero with the probability that the way is free, else evenly spread
 with the given mean: near the wait of M/D/1. Its values come from a golden-ratio sequence. The
@@ -146,7 +147,7 @@ def stream_interval(
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
     How a call meets the schedule is a matter of phase, so the interval may do anything with any
-    input; its floors are :mod:`objectives.sharing.bound`.
+    input; its lower bounds are `_slots_interval` and `_window_interval`.
 
     Returns
     -------

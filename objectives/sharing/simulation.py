@@ -32,6 +32,7 @@ _BATCHES = 32
 _WARM_UP = 0.1
 """The fraction of the calls at the start that is left out; the queue starts empty."""
 _LEVEL = 0.99
+_LONGEST = 2.0**48  # clocks of a run; beyond, float64 does not resolve a hundredth of a clock
 _CHUNK = 1 << 15
 """Calls generated at a time: the working set stays in the cache."""
 
@@ -84,6 +85,7 @@ def simulate(
     >>> measured.low < 211.194e-9 < measured.high  # the exact mean
     True
     """
+    elements = int(elements)
     setting = (streams, pipeline_depth, context_switch, schedule_period, arrival_rate, clock_period)
     _check(setting, elements // max(batch, 1), batch)
     slots = _Slots.of(streams, pipeline_depth, context_switch, schedule_period)
@@ -186,6 +188,9 @@ def _check(setting: tuple[float, ...], calls: int, batch: int) -> None:
     """Raise InputError with all that is wrong with the inputs of a simulation."""
     domains = declared(printed_latency)
     problems = problems_in(dict(zip(domains, setting, strict=True)), domains)
+    if setting[0] < setting[1]:
+        message = f"is {setting[0]}, fewer than pipeline_depth = {setting[1]}"
+        problems.append(Problem("streams", message, "at least one for each pipeline stage"))
     if batch < 1:
         problems.append(Problem("batch", f"is {batch}", "at least 1"))
     elif calls < 4 * _BATCHES:
@@ -193,12 +198,15 @@ def _check(setting: tuple[float, ...], calls: int, batch: int) -> None:
         problems.append(Problem("elements", f"makes {calls} calls", f"at least {least} elements"))
     if not problems:
         load = float(printed_latency(*setting).utilization)
-        if not load < 1:  # NaN if there are fewer streams than stages
+        clocks = calls * batch / (setting[4] * setting[5]) if setting[4] else np.inf
+        if not load < 1:
             message = f"is {load:.4g} times the service rate: the queue grows without end"
-            remedy = "lower it, or raise schedule_period; give a stream for each pipeline stage"
-            problems.append(Problem("arrival_rate", message, remedy))
-        if not setting[4]:
+            problems.append(Problem("arrival_rate", message, "lower it, or raise schedule_period"))
+        elif not setting[4]:
             problems.append(Problem("arrival_rate", "is 0", "above 0 element/s"))
+        elif clocks > _LONGEST:
+            message = f"makes the run {clocks:.3g} clocks long, more than are resolved"
+            problems.append(Problem("arrival_rate", message, "raise it, or take fewer elements"))
     if problems:
         raise InputError("simulate", problems)
 

@@ -108,6 +108,11 @@ def test_circles_are_named_once() -> None:
         (problem,) = conflicts(model_graph(models, ["x"]))
         assert "in a circle: " in problem.message
         assert problem.message.count("→") == 3
+    p = model("p", lambda r: r, ["r"], ["s"])
+    q = model("q", lambda s: s, ["s"], ["r"])
+    top = model("top", lambda s, w: s + w, ["s", "w"], ["t"])
+    both = conflicts(model_graph([top, a, b, c, p, q], ["x"]))
+    assert sorted(problem.message.count("→") for problem in both) == [2, 3]
     (problem,) = conflicts(model_graph([model("selfish", lambda y: y, ["y"], ["y"])]))
     assert problem.message.endswith("selfish → selfish")
 

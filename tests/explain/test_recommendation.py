@@ -384,3 +384,15 @@ def test_explanations_do_not_depend_on_each_other(toy: tuple[dse.Study, dse.Stud
     whole = explain(made, result, numbers)
     parts = explain(made, result, numbers[:2]) + explain(made, result, numbers[2:])
     assert [str(each) for each in parts] == [str(each) for each in whole]
+
+
+def test_no_constraint_is_to_be_loosened_for_a_design_without_benefit() -> None:
+    made = slow(constraint=[{"quantity": "break_even", "at_most": "64 B"}])
+    with pytest.raises(dse.DseError) as error:
+        made.run()
+    assert "excludes 4,032" in str(error.value)
+    assert "would admit" not in str(error.value)
+    assert (
+        "no constraint need be loosened: design 3968, the first to be admitted, "
+        "has speedup 7.94×10⁻⁵, break-even 1"
+    ) in str(error.value)

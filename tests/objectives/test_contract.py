@@ -23,4 +23,4 @@ FIXED = {"schedule_period": 12.0}  # a schedule of a million slots takes seconds
 def test_a_shipped_model_keeps_the_contract(name: str) -> None:
     model: Model = MODELS[name]
     fixed = {n: value for n, value in FIXED.items() if n in model.inputs}
-    check_model(model.function, fixed=fixed, samples=FEW.get(name, 64), pairs=100)
+    check_model(model.function, fixed=fixed, samples=FEW.get(name, 64), pairs=2_000)

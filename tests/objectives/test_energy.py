@@ -141,6 +141,21 @@ def test_a_thousand_energy_break_evens_against_high_precision() -> None:
     assert min(tally["never"], tally["one"], tally["two"]) > 50, tally
 
 
+def test_no_nan_over_the_whole_range_of_floats() -> None:
+    rng, count = np.random.default_rng(31), 50_000
+    some = np.array([5e-324, 1e-300, 1e-3, 1.0, 2.0, 1e3, 1e300, 1.7e308])
+    columns = {
+        name: rng.choice(np.append(some, 0.0), count)
+        for name in ("overhead", "latency", "latency_per_byte", *UNITS)
+    }
+    for name in ("computational_index", "clock", "host_active_power"):
+        columns[name] = rng.choice(some, count)
+    columns["acceleration"] = rng.choice(np.append(some, np.inf), count)
+    columns["complexity"] = rng.choice([0.1, 0.5, 1.0, 1.3, 3.0], count)
+    found = models.energy_break_even(**columns)
+    assert (found.energy_break_even <= found.energy_break_even_end).all()
+
+
 # --- properties -----------------------------------------------------------------------------------
 
 DESIGNS = st.fixed_dictionaries(

@@ -69,7 +69,7 @@ def test_nothing_is_cut_and_the_plot_fills_its_card(
 ) -> None:
     path: Path = request.getfixturevalue(made)
     console(chrome)
-    for width in (1400, 700):
+    for width in (1400, 1280, 700):
         at_width(chrome, width)
         open_report(chrome, path)
         assert chrome.execute_script(CUT) == {"page": 0, "cut": []}, width

@@ -8,6 +8,7 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -226,3 +227,23 @@ def test_an_error_names_the_file_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space") as raised:
         files.write_whole(tmp_path / "a.txt", lambda _: show(Progress(1, 1, 1)))
     assert raised.value.filename == str(tmp_path / "a.txt")
+
+
+def test_an_edited_or_broken_checkpoint_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    state = {"done": np.array(7), "points": np.eye(3)}
+    files.write_state(path, state, "digest")
+    assert files.read_state(path, "digest").keys() == state.keys()
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **(arrays | {"done": np.array(8)}))
+    with pytest.raises(InputError, match="is not as its run wrote it"):
+        files.read_state(path, "digest")
+    whole = path.read_bytes()
+    for damaged in (b"", b"PK", whole[:-30], whole.replace(b"(3, 3)", b"(9**9)")):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"cannot be read|is not as"):
+            files.read_state(path, "digest")
+    np.savez_compressed(path, digest=np.array("d"), bomb=np.zeros(1_000_000))
+    with pytest.raises(InputError, match="cannot be read: it is compressed"):
+        files.read_state(path, "d")

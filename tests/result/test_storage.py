@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sqlite3
 from contextlib import closing
@@ -14,10 +15,12 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.result import database
+from dse.problems import InputError
+from dse.result import database, storage
 from dse.result.folder import load_result
 from dse.run import run
 from dse.search.base import Progress
+from tests.core_examples import objective
 from tests.toy import MODEL, STUDY
 
 
@@ -126,3 +129,97 @@ def _schema(path: Path) -> dict[str, Any]:
         found["version"] = opened.execute("SELECT * FROM version_info").fetchall()
         found["migration"] = opened.execute("SELECT * FROM alembic_version").fetchall()
     return found
+
+
+@pytest.mark.parametrize("length", [504, 505])
+@pytest.mark.parametrize("named", ["--out", "run.storage"])
+def test_a_path_that_is_too_long_for_sqlite_is_reported_before_the_search(
+    named: str, length: int, tmp_path: Path
+) -> None:
+    """SQLite itself says that it cannot open the file, or that a commit has invalid data."""
+    sampled = study(tmp_path, "method = 'RandomSampler'\nevaluations = 20")
+    folder = str(tmp_path / "deep")
+    while (missing := length - len(f"{folder}/study.db")) > 0:
+        folder += "/" + "d" * (min(missing - 1, 200) if missing != 202 else 100)
+    out = Path(folder)
+    assert len(str(out / "study.db")) == length
+    if named == "run.storage":
+        out.mkdir(parents=True)
+        text = f"[run]\nstorage = 'sqlite:///{out}/study.db'\n"
+        (tmp_path / "study.toml").write_text((tmp_path / "study.toml").read_text() + text)
+        sampled, out = dse.load(tmp_path / "study.toml"), tmp_path / "out"
+    if length == 504:
+        assert sampled.run(out).certificate.evaluated == 20
+        return
+    with pytest.raises(InputError, match="the path of the database has 505 bytes") as refused:
+        sampled.run(out)
+    assert "shorter --out" in str(refused.value)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database", "no trials", "missing"])
+def test_a_finished_run_writes_its_trials_again(tmp_path: Path, damage: bytes | str) -> None:
+    """An error of the disk once left a database without trials for ever."""
+    small = study(tmp_path, "method = 'exhaustive'")
+    run(small, tmp_path / "out", 1)
+    path = tmp_path / "out" / "study.db"
+    if damage == "no trials":
+        with closing(sqlite3.connect(path)) as opened, opened:
+            opened.execute("DELETE FROM trials")
+    elif isinstance(damage, bytes):
+        path.write_bytes(damage)
+    else:
+        path.unlink()
+    result = run(small, tmp_path / "out", 1)
+    kept = optuna.load_study(study_name="toy", storage=f"sqlite:///{path}")
+    assert len(kept.trials) == len(result.front)
+
+
+def test_processes_that_open_a_new_storage_together_wait_for_each_other(tmp_path: Path) -> None:
+    def opened() -> None:
+        url = f"sqlite:///{tmp_path}/new.db"
+        storage.Store.open(url, "s", [objective("speed")], "0" * 64).close()
+
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=opened) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
+
+
+def test_a_signal_while_a_connection_is_taken_back_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The pool wrote a traceback for it, and then passed it on all the same."""
+    store = storage.Store.open(
+        f"sqlite:///{tmp_path}/study.db", "s", [objective("speed")], "0" * 64
+    )
+    engine = store.storage.engine
+
+    def stopped(error: type[BaseException]) -> None:
+        def raising(connection: object) -> None:
+            raise error
+
+        connection = engine.connect()
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.dialect, "do_rollback", raising)
+            connection.close()
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped(KeyboardInterrupt)
+    assert caplog.text == ""
+    stopped(ValueError)
+    assert "Exception during reset" in caplog.text
+    store.close()
+
+
+def test_a_shared_storage_keeps_studies_apart(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    sampled = f'method = "NSGAIISampler"\nevaluations = 100\n[run]\nstorage = "{url}"'
+    run(study(tmp_path, sampled), tmp_path / "a")
+    second = run(study(tmp_path, sampled, ("[1, 64]", "[1, 8]")), tmp_path / "b")
+    assert second.designs["lanes"].max() <= 8
+    names = optuna.get_all_study_names(url)
+    assert len(names) == 2
+    assert all(name == "toy" or name.startswith("toy@") for name in names)

@@ -18,7 +18,7 @@ import cloudpickle
 import joblib
 import pandas as pd
 import pytest
-from distributed import Client, KilledWorker
+from distributed import Client, KilledWorker, LocalCluster
 
 import dse
 from dse.api import cluster as connection
@@ -139,6 +139,18 @@ def test_workers_with_other_versions_are_named_before_anything_is_done() -> None
         Cluster(client, "tcp://there:0").check(("dse",))
 
 
+def test_a_cluster_without_workers_leaves_no_folder(tmp_path: Path) -> None:
+    study = dse.load(written(tmp_path))
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", processes=False) as local,
+        Client(local),
+        joblib.parallel_config(backend="dask"),
+        pytest.raises(InputError, match="it has no workers"),
+    ):
+        study.run(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_worker_that_comes_later_does_nothing_if_it_differs() -> None:
     ours = dict(versions_of(("dse",)))
     packed = cloudpickle.dumps(abs)
@@ -173,6 +185,13 @@ class _Workerless(_Crashing):
         if function is None:
             return {}
         raise TimeoutError
+
+
+def test_a_time_limit_while_results_are_collected_is_no_lost_scheduler() -> None:
+    cluster = Cluster(_Workerless(), "tcp://there:0")
+    with pytest.raises(TimeoutError):
+        list(cluster.each(abs, [(1,)], until=0.0))
+    assert not cluster.lost
 
 
 def test_results_that_are_gone_with_the_last_worker_are_not_waited_for() -> None:
@@ -224,7 +243,19 @@ def _says(first: bytes) -> Iterator[str]:
             peer.close()
 
 
-@pytest.mark.parametrize("said", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", "tcp://h:x"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        b"",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        "nowhere://h:1",
+        "tcp://",
+        "127.0.0.1",
+        "tcp://h:x",
+    ],
+)
 def test_an_address_without_a_scheduler_is_reported_in_seconds(
     said: bytes | str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -324,12 +324,49 @@ def test_a_model_may_raise_for_designs_whose_objectives_are_not_computed(on_erro
     assert np.isnan(other.evaluated.objectives[-1, 0])
 
 
-def test_if_nothing_is_feasible_the_tally_says_what_to_loosen() -> None:
+@pytest.mark.parametrize("chunk", [3_000, 10**6])
+def test_if_nothing_is_feasible_all_objectives_say_what_to_loosen(chunk: int) -> None:
+    none = large(-1.0, [])
+    whole = Tally.of(np.arange(COUNT), none.evaluate({"x": np.arange(COUNT)}), none.constraints)
+    assert whole.admitted.tolist() == [11, -1]  # not 10, which has no gain
+    tally = ended(none, chunk).outcome().tally
+    for name in ("feasible", "undefined", "nearest", "distance"):
+        assert getattr(tally, name) == getattr(whole, name)
+    for name in ("least", "admitted", "missed", "violated", "alone"):
+        assert getattr(tally, name).tolist() == getattr(whole, name).tolist()
+
+
+def test_a_model_that_raises_in_the_second_pass_leaves_what_is_known() -> None:
     none = large(-1.0, [], raises=2.5 * EARLY)
-    tally = ended(none, 3_000).outcome().tally
+    tally = ended(none, 500).outcome().tally
     assert (tally.evaluated, tally.feasible) == (COUNT, 0)
     assert tally.violated.tolist() == [COUNT, 10]
     assert tally.admitted.tolist() == [11, -1]  # not 10, which has no gain
+
+
+class _Gain(NamedTuple):
+    gain: Annotated[Array, Quantity("1", "gain")]
+    area: Annotated[Array, Quantity("1", "area")]
+
+
+def _last_designs_without_gain(x: Annotated[Floats, Quantity("1", "x", low=0)]) -> _Gain:
+    x = np.asarray(x, dtype=np.float64)
+    return _Gain(np.where(x >= 25_000, np.nan, x), 1e5 - x)
+
+
+def test_no_design_without_objectives_is_said_to_be_admitted() -> None:
+    study = dse.from_mapping(
+        {
+            "study": {"name": "late", "models": ["late"]},
+            "space": {"x": {"integer": [0, 29_999]}},
+            "objective": [{"maximize": "gain"}],
+            "constraint": [{"quantity": "area", "at_most": 10}],
+        },
+        models={"late": _last_designs_without_gain},
+    )
+    with pytest.raises(dse.DseError, match="would admit design 24999") as raised:
+        study.run()
+    assert "5,000 have no value of gain" in str(raised.value)
 
 
 class Costs(NamedTuple):

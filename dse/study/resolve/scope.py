@@ -25,7 +25,7 @@ class Scope:
 
     Parameters
     ----------
-    model graph : Model graph
+    model_graph : ModelGraph
         The models and their quantities.
     findings : Findings
         Takes the problems.

@@ -14,6 +14,7 @@ import pytest
 from objectives.communication import Dataflow, Setting, acceleration, load_dataflow, load_dataflows
 from objectives.communication.analysis import (
     COUNTS,
+    PARTS,
     REST,
     breakdown,
     busiest,
@@ -106,6 +107,10 @@ def test_the_ratio_of_communication_to_computation_is_flat_beyond_the_smallest_p
     assert ratio.loc[16:].max() / ratio.loc[16:].min() < 1.05
     own = shares[TURN[way], "computation"].loc[16:]
     if way == "iterative":
+        # set-up outside of the three functions has a large part only in the smallest picture
+        rest = sum((of(shares, part)[REST] for part in PARTS), pd.Series(0.0, shares.index))
+        assert rest.is_monotonic_decreasing
+        assert rest.loc[8] > 20 * rest.loc[64]
         assert ratio.loc[16:].max() / ratio.loc[16:].min() < 1.01
         assert own.max() / own.min() < 1.15
     else:  # computing of the recursion grows with the logarithm of the side

@@ -141,3 +141,15 @@ def test_inclusive_transfers_by_hand() -> None:
     into, out = inclusive_transfers(transfers, inside)
     assert into[:, 1].tolist() == [10, 0, 0, 0]
     assert out[1].tolist() == [0, 0, 0, 30]
+
+
+def test_a_folder_has_the_problems_of_all_its_files(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello")
+    (tmp_path / "b.json").write_text("{}")
+    with pytest.raises(InputError) as error:
+        load_dataflows(tmp_path)
+    assert [p.where.split(":")[0] for p in error.value.problems] == ["a.txt", "b.json"]
+    (tmp_path / "a.txt").unlink()
+    (tmp_path / "b.json").unlink()
+    with pytest.raises(InputError, match="the folder is empty"):
+        load_dataflows(tmp_path)

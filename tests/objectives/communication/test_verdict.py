@@ -273,3 +273,21 @@ def test_what_waits_bounds_how_fast_a_function_computes() -> None:
         assert row["factor_limit"] >= 1
     free = table[table["waiting"] == 0]
     assert (free["factor_limit"] == np.inf).all()
+
+
+def test_a_function_with_too_little_of_the_time_is_no_candidate() -> None:
+    rated = [
+        each for each in verdicts(PROGRAM, Setting(least_speedup=1.5)) if each.amdahl_limit <= 1.5
+    ]
+    assert rated
+    for each in rated:
+        assert not each.worth
+        assert not each.changes
+        assert "too little" in each.reason
+
+
+def test_a_source_without_chains_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "plain.json"
+    path.write_text(JPEG.read_text().replace('"optimisation": 1', '"optimisation": 0'))
+    assert any("wait for one another is not known" in text for text in load_dataflow(path).missing)
+    assert not any("wait for one another" in text for text in load_dataflow(JPEG).missing)

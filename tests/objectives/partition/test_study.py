@@ -274,6 +274,15 @@ def test_figure_2_of_the_docs(workloads: Workloads) -> None:
         assert np.allclose(written[column], 100 * (speedup - 1), atol=0.051), column
 
 
+def test_figure_3_of_the_docs(defaults: pd.DataFrame) -> None:
+    written = _documented("## Figure 3")
+    for kind in ("optimum", "greedy"):
+        for penalty, column in ((0.0, "no penalty"), (1.0, "1 cycle")):
+            table = at_penalty(by_program(defaults, kind), penalty)["mean"]
+            assert list(written.index) == list(table.index)
+            assert np.allclose(written[f"{kind}, {column}"], table, atol=0.051)
+
+
 def test_the_conclusions_of_the_paper_hold(defaults: pd.DataFrame) -> None:
     for kind in ("optimum", "greedy"):
         before, after = (

@@ -77,7 +77,7 @@ def narrowed(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
 def test_random_parts_of_shipped_studies_have_the_fronts_of_enumeration(name: str) -> None:
     evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
     rng = np.random.default_rng(SHIPPED.index(name))
-    for _ in range(4):
+    for _ in range(8):
         part = narrowed(evaluator, rng)
         whole = searched(part, "exhaustive")
         assert_equal(searched(part, "bound"), whole)

@@ -7,6 +7,7 @@ last variable fastest. A range of numbers is thus decoded in a few vectorised st
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,21 +30,21 @@ _EQUAL = 1e-9  # relative: a number that is written with fewer digits is the sam
 
 
 @dataclass(frozen=True)
-class _Grid:
+class _Grid(ABC):
     """What all variables share: indices of values, and the cells that these have in [0, 1]."""
 
     @property
+    @abstractmethod
     def count(self) -> Any:
         """How many values there are; None for a continuum."""
-        raise NotImplementedError
 
+    @abstractmethod
     def at(self, position: Positions) -> NDArray[Any]:
         """Return the values at these indices."""
-        raise NotImplementedError
 
+    @abstractmethod
     def position(self, values: NDArray[Any]) -> Positions:
         """Return the indices of the nearest values."""
-        raise NotImplementedError
 
     def place(self, unit: Array) -> Positions:
         """Return the indices of the cells with these coordinates in [0, 1]."""

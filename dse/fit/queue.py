@@ -294,16 +294,18 @@ def _interval(series: Load, logs: Array, name: str) -> tuple[float, float]:
     best = _log_value(logs, name)
 
     def end(side: float) -> float:
-        law = logs
+        law, rises = logs, {0.0: loss - limit}
 
         def rise(distance: float) -> float:
             nonlocal law
-            goal = best + side * distance
-            held = _fit(series, [law], name, goal)
-            miss = _STIFFNESS * (_log_value(held, name) - goal)
-            excess = float((_residuals(series, held) ** 2).sum() + miss**2) - limit
-            law = held if excess < 0.0 else law  # the next fit is near
-            return excess
+            if distance not in rises:  # a second fit may end elsewhere, and its sign may differ
+                goal = best + side * distance
+                held = _fit(series, [law, logs], name, goal)
+                miss = _STIFFNESS * (_log_value(held, name) - goal)
+                excess = float((_residuals(series, held) ** 2).sum() + miss**2) - limit
+                law = held if excess < 0.0 else law  # the next fit is near
+                rises[distance] = excess
+            return rises[distance]
 
         inner, outer = 0.0, 1e-3
         while rise(outer) < 0.0:

@@ -246,6 +246,8 @@ def read_column(
             lines = listed([f"line {table.lines[row]:,}" for row in rows[:_MAX_LINES]])
             more = f" and {len(rows) - _MAX_LINES:,} more" if len(rows) > _MAX_LINES else ""
             remedy = "leave a missing time empty" if unit == "s" else "leave such rows out"
+            if word == "less than a bit" and bad.all():
+                remedy = "is another column under its name, or is its unit another?"
             problems.append(Problem("", f"column '{name}' is {word} in {lines}{more}", remedy))
     return values, problems
 

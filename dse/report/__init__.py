@@ -52,7 +52,7 @@ def write_report(
         The study file, shown as it is.
     sections : sequence of Section
         What the study's models add.
-    model graph : sequence of Step
+    model_graph : ModelGraph
         What feeds what; see `dse.evaluate.trace.steps`.
     answer : Answer, optional
         What to build and why, in words; the page begins with it.

@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Discriminator, Field, StrictStr, Tag
 
 from dse.boundary import reader
 from dse.model.contract import Model
-from dse.model.units import KNOWN_UNITS, UnitError, is_unit, split
+from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, split
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.findings import Findings, Place
 from dse.study.loading import shipped_models
@@ -57,7 +57,7 @@ class Together(Table):
         Of the values or their logarithms, without units.
     """
 
-    of: tuple[StrictStr, ...]
+    of: tuple[StrictStr, ...] = Field(min_length=1)
     normal: tuple[StrictStr, ...] = ()
     covariance: tuple[tuple[Finite, ...], ...]
 
@@ -208,12 +208,19 @@ def _number(findings: Findings, place: Place, table: ValueTable) -> tuple[float 
         except UnitError as error:
             findings.add(place, str(error), _EXAMPLE)
             return value, unit
-        if written and unit:
+        if written and unit and not _is_same(written, unit):
             findings.add(place, f"has two units, {written!r} and {unit!r}", "give one of them")
         value, unit = value if written else number, unit or written
     if unit and not is_unit(unit):
         findings.add(place, f"has the unknown unit {unit!r}", KNOWN_UNITS)
     return value, unit
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return factor(one, other) == (1.0, 0)
+    except UnitError:
+        return False
 
 
 def _check_together(

@@ -726,8 +726,10 @@ def _report(
             remedy = f"write {value.strip()} without quotes" if _is_number(value) else remedy
         findings.add(place, f"{text} is not {' or '.join(_EXPECTED[k] for k in kinds)}", remedy)
     else:  # pydantic's sentence without its subject
-        message = re.sub(r"^(Input|List|Dictionary|String) ", "", detail["msg"])
-        findings.add(place, f"{text} {message.replace(' after validation', '')}")
+        message = re.sub(r"^(Input|List|Tuple|Dictionary|String) ", "", detail["msg"])
+        fraction = "or a fraction of the samples, 0 % to 100 %"
+        remedy = fraction if "string_pattern_mismatch" in kinds else ""
+        findings.add(place, f"{text} {message.replace(' after validation', '')}", remedy)
 
 
 def _report_kind(findings: Findings, place: Place, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -90,11 +91,11 @@ def test_intervals_of_break_even_hold_in_much_noise() -> None:
     """Where a stiff condition stops short of the best law, an end comes too early."""
     held = 0
     true = np.log(truth("super-linear")["break_even"])
-    for table in tables("super-linear", 0.2, 30):
+    for table in tables("super-linear", 0.2, 60):
         best = best_law(table)
         low, high = interval(best, BREAK_EVEN, float(np.log(crossings(best.law)[0])))
         held += low <= true <= high
-    assert held >= 27  # 95 % give fewer by chance in 6 of 100 cases
+    assert held >= 56
 
 
 def test_degrees_of_freedom_follow_the_noise_that_a_value_depends_on() -> None:
@@ -116,9 +117,10 @@ def test_degrees_of_freedom_follow_the_noise_that_a_value_depends_on() -> None:
         assert limit == pytest.approx(stats.t.ppf(0.975, freedom), abs=0.02)
 
 
-def test_an_absent_term_has_the_fewer_degrees_of_freedom() -> None:
+@pytest.mark.parametrize("freedom", [(8, 5), (5, 8)])
+def test_an_absent_term_has_the_fewer_degrees_of_freedom(freedom: tuple[int, int]) -> None:
     """Rounding does not decide: no time changes with a term that is absent."""
-    best = exact_law("sub-linear")
+    best = replace(exact_law("sub-linear"), freedom=freedom)
     limit = threshold(best, PER_BYTE, float(best.law[PER_BYTE]))
     assert limit == pytest.approx(stats.t.ppf(0.975, 5))
 
@@ -134,17 +136,18 @@ def test_no_law_with_less_loss_is_outside_an_interval() -> None:
         assert best.hold(GAIN, end + 0.02 * side, best.law)[0] > limit
 
 
-def test_intervals_hold_about_as_often_as_they_say() -> None:
-    """24 tables: 95 % give 20 to 24 by chance; `benchmarks.fit_coverage` makes 1,000."""
-    case = "two-crossings"
-    held = shares([analyse(table, SHAPE) for table in tables(case, 0.05, 24)], truth(case))
+@pytest.mark.parametrize("case", ["linear", "two-crossings"])
+def test_intervals_hold_about_as_often_as_they_say(case: str) -> None:
+    """40 tables: 95 % give 34 to 40 by chance; `benchmarks.fit_coverage` makes 1,000."""
+    held = shares([analyse(table, SHAPE) for table in tables(case, 0.05, 40)], truth(case))
     assert held.keys() == truth(case).keys()
-    assert min(held.values()) >= 20 / 24
+    assert min(held.values()) >= 34 / 40
 
 
-def test_the_covariance_is_that_of_many_tables() -> None:
+@pytest.mark.parametrize(("case", "off"), [("sub-linear", 0.25), ("two-crossings", 0.3)])
+def test_the_covariance_is_that_of_many_tables(case: str, off: float) -> None:
     places = [INDEX, EXPONENT, SETUP, GAIN]
-    many = [select_fit(points) for points in tables("two-crossings", 0.05, 120)]
+    many = [select_fit(points) for points in tables(case, 0.05, 120)]
     expected = []
     for points, law, fit, scale, kept in many[:COVARIANCES]:
         analysis = Analysis(law, fit, {}, {}, None, None, False, np.nan, scale, kept, {})
@@ -154,7 +157,7 @@ def test_the_covariance_is_that_of_many_tables() -> None:
         expected.append(covariance.matrix[np.ix_(order, order)])
     seen = np.cov(np.array([selected.fit[places] for selected in many]).T)
     mean = np.median(expected, axis=0)
-    assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=0.3)
+    assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=off)
     assert mean[0, 1] / np.sqrt(mean[0, 0] * mean[1, 1]) == pytest.approx(
         seen[0, 1] / np.sqrt(seen[0, 0] * seen[1, 1]), abs=0.03
     )

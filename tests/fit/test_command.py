@@ -113,6 +113,9 @@ def test_an_infinite_acceleration_is_a_number_that_a_study_takes(tmp_path: Path)
     assert best["speedup"] == pytest.approx(3e-9 * size**1.4 / (1e-5 + 2e-9 * size), rel=1e-3)
 
 
+A_BIT = 1 / 8 / 1024  # KiB
+
+
 @pytest.mark.parametrize(
     ("columns", "head", "message"),
     [
@@ -130,12 +133,17 @@ def test_an_infinite_acceleration_is_a_number_that_a_study_takes(tmp_path: Path)
         ((G, HOST), "host_B,granularity_s", "a number in 'B' is needed"),
         ((G, HOST), "bytes,seconds", "has no column of sizes"),
         ((G, HOST), "granularity_B,host_cycles", "no clock is given"),
-        ((G, HOST, DEVICE), "host_s,granularity_B,accelerated_s", "is less than a bit in line 2"),
+        ((G, HOST, DEVICE), "host_s,granularity_B,accelerated_s", "under its name, or is its unit"),
         ((G, HOST, DEVICE), "granularity_B,host_s,acclerated_s", "did you mean 'accelerated_s'"),
         ((G, HOST, DEVICE), "granularity_B,host_s,accelerator_s", "did you mean 'accelerated_s'"),
         ((G, HOST, DEVICE), "granularity_B,hosts_s,accelerated_s", "did you mean 'host_s'"),
         ((G, HOST, G), "granularity_B,host_s,granularity_uot_B", "mean 'granularity_out_B'"),
         ((), HEAD, r"has no measurements\n.* a row for each measurement"),
+        (
+            (np.where(G[0] == G, 0.9 * A_BIT, G / G[0] * A_BIT), HOST, DEVICE),
+            "granularity_KiB,host_s,accelerated_s",
+            r"'granularity_KiB' .*less than a bit in line 2",
+        ),
     ],
 )
 def test_a_table_that_cannot_be_fitted_is_refused(
@@ -143,6 +151,11 @@ def test_a_table_that_cannot_be_fitted_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         run(written(tmp_path, *columns, head=head))
+
+
+def test_a_bit_is_the_least(tmp_path: Path) -> None:
+    head = "granularity_KiB,host_s,accelerated_s"
+    assert len(run(written(tmp_path, G / G[0] * A_BIT, HOST, DEVICE, head=head))) == 1
 
 
 def test_unused_columns_and_missing_numbers_are_listed(tmp_path: Path) -> None:
@@ -159,8 +172,9 @@ def test_unused_columns_and_missing_numbers_are_listed(tmp_path: Path) -> None:
     assert len(run(written(tmp_path, G, HOST, DEVICE, 0 * G, head=head), ["time_s"])) == 1
 
 
-def test_a_wrong_unit_of_one_time_is_asked_about(tmp_path: Path) -> None:
-    host = 6e-9 * G**1.2
+@pytest.mark.parametrize("power", [1.0, 1.2])
+def test_a_wrong_unit_of_one_time_is_asked_about(tmp_path: Path, power: float) -> None:
+    host = 6e-9 * G**power
     (text,) = run(written(tmp_path, G, host, 12e-6 + host * 50))
     large = "large calls take at least 50 times as long as on the host. Is"
     assert f"offloading is beneficial at no size: {large}" in text
@@ -175,11 +189,14 @@ def test_rubbish_is_refused(tmp_path: Path) -> None:
         run(written(tmp_path, *rubbish))
 
 
-def test_units_in_names_are_read(tmp_path: Path) -> None:
-    head = "granularity_KiB,host_us,accelerated [cycle]"
+@pytest.mark.parametrize(
+    ("unit", "scale", "given"), [("cycle", 2e9, ["clock=2 GHz"]), ("ms", 1e3, [])]
+)
+def test_units_in_names_are_read(tmp_path: Path, unit: str, scale: float, given: list[str]) -> None:
+    head = f"granularity_KiB,host_us,accelerated [{unit}]"
     record = tmp_path / "fit.json"
-    table = written(tmp_path, G / 1024, HOST * 1e6, DEVICE * 2e9, head=head)
-    run(table, (), ["clock=2 GHz"], record)
+    table = written(tmp_path, G / 1024, HOST * 1e6, DEVICE * scale, head=head)
+    run(table, (), given, record)
     parameters = json.loads(record.read_text(encoding="utf-8"))["times"]["parameters"]
     assert parameters["computational_index"] == pytest.approx(3e-9, rel=1e-6)
     assert parameters["overhead_and_latency"] == pytest.approx(1.3e-5, rel=1e-6)
@@ -226,11 +243,14 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
         with pytest.raises(InputError) as refused:
             run(table, (), ["overhed=1us"], same, link, same, force=force)
         text = str(refused.value)
+        assert "-o: " in text
         assert "is the table of times itself" in text
         assert f"--json: {same} is what --html writes" in text
         assert "did you mean 'overhead'" in text
     with pytest.raises(InputError, match=r"mine.toml is there already\n +--force replaces it"):
         run(table, catalog=mine)
+    with pytest.raises(InputError, match=r"x.json does not end in .toml\n.* TOML file: .*/x.toml"):
+        run(table, catalog=tmp_path / "x.json")
     wrong = [tmp_path / name for name in ("x.toml", "times.csv.v2", "x")]
     with pytest.raises(InputError) as refused:
         run(table, (), (), *wrong)
@@ -334,6 +354,7 @@ def test_a_row_without_a_covariance_is_refused(folder: Path) -> None:
     ("given", "message"),
     [
         ("1", "row.together: 1 is not a table"),
+        ("{ of = [], covariance = [] }", r"row.together.of: \[\] should have at least 1 item"),
         ('{ of = ["x"], covariance = [[1.0]] }', "the row has no value 'x'"),
         ('{ of = ["latency"], covariance = [[1.0, 2.0]] }', "one row and one column a name"),
         ('{ of = ["latency"], covariance = [[-1.0]] }', "a variance is negative"),

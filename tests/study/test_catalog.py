@@ -215,3 +215,11 @@ def test_names_of_the_literature_are_names_of_rows(tmp_path: Path) -> None:
         path.write_text(f'about = "rows"\nsource = "A book"\n["{bad}"]\nabout = "a"\nlevel = 1\n')
         with pytest.raises(InputError, match="is not a name for a row"):
             load_catalog(path)
+
+
+@pytest.mark.parametrize("unit", ["cycle/B", "1/B*cycle", "cycle * B**-1"])
+def test_the_same_unit_twice_is_one(tmp_path: Path, unit: str) -> None:
+    given = f'{{ value = "90 cycle/B", unit = "{unit}" }}'
+    text = f'about = "x"\nsource = "y"\n[row]\nabout = "z"\ncomputational_index = {given}\n'
+    found = load(tmp_path, text).rows["row"].values["computational_index"]
+    assert read(found.text, "cycle/B") == 90

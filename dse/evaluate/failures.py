@@ -108,8 +108,8 @@ def _locate(evaluator: Evaluator, points: Points, first: int, part: _Part) -> De
         single = {n: v[part.low : part.low + 1] for n, v in points.items()}
         try:
             evaluator.evaluate(single)
-        except ModelError as error:
-            part = _Part(part.low, part.low + 1, None, error)
+        except ModelError as raised:
+            part = _Part(part.low, part.low + 1, None, raised)
     low, last, error = first + part.low, first + part.high - 1, part.error
     if low == last:
         return DesignError(

@@ -164,7 +164,7 @@ def _hold_signals() -> Iterator[None]:
     def hold(number: int, _: FrameType | None) -> None:
         caught.append(number)
 
-    handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {int(n): signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
     for number in handlers:
         signal.signal(number, hold)
     try:

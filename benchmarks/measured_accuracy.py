@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dse.fit.command import as_row
-from dse.fit.measurement_fit import Fit, fit, show_value
+from dse.fit.measurement_fit import Fit, fit, show_parameter
 from dse.fit.queue import LoadFit, fit_load, read_loads
 from dse.fit.series import Series, read_series
 from dse.model.values import show
@@ -146,7 +146,7 @@ def row(each: Fit) -> tuple[str, ...]:
 
 def span(ends: tuple[float, float] | None) -> str:
     low, high = ends or (0.0, math.inf)
-    return f"{show(low, 'B')} to {show_value('', high)}"
+    return f"{show(low, 'B')} to {show_parameter('', high)}"
 
 
 @functools.cache

@@ -269,19 +269,19 @@ def test_a_catalog_is_a_regular_file_of_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["9" * 5_000, "[" * 3_000])
-def test_a_catalog_with_a_number_without_end_is_told(value: str, tmp_path: Path) -> None:
+def test_a_catalog_with_a_number_without_end_is_reported(value: str, tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(f'about = "a"\nn = {value}\n')
     with pytest.raises(InputError, match=r"is not TOML|is nested too deeply"):
         load_catalog(tmp_path / "c.toml")
 
 
-def test_a_summary_nested_without_end_is_told(tmp_path: Path) -> None:
+def test_a_summary_nested_without_end_is_reported(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text("[" * 200_000)
     with pytest.raises(InputError, match="is not JSON"):
         read_json(tmp_path / "summary.json")
 
 
-def test_a_broken_checkpoint_is_told(tmp_path: Path) -> None:
+def test_a_broken_checkpoint_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.npz"
     state = {"done": np.array(7), "points": np.eye(3)}
     write_state(path, state, "digest")
@@ -302,7 +302,9 @@ def test_a_broken_checkpoint_is_told(tmp_path: Path) -> None:
         ([f"1 {'9' * 400}"], "line 4: '1 9+' is not callgrind output"),
     ],
 )
-def test_a_broken_line_of_callgrind_is_told(lines: list[str], words: str, tmp_path: Path) -> None:
+def test_a_broken_line_of_callgrind_is_reported(
+    lines: list[str], words: str, tmp_path: Path
+) -> None:
     text = "\n".join(["# callgrind format", "events: Ir", "fn=(1) main", *lines, ""])
     (tmp_path / "callgrind.out.1").write_text(text)
     with pytest.raises(InputError, match=words):

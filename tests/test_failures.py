@@ -40,7 +40,7 @@ def _study(folder: Path, body: str, method: str = "exhaustive", added: str = "")
         ("raise SystemExit(0)", "raised SystemExit"),
     ],
 )
-def test_a_model_that_misbehaves_is_told(body: str, words: str, tmp_path: Path) -> None:
+def test_a_model_that_misbehaves_is_reported(body: str, words: str, tmp_path: Path) -> None:
     with pytest.raises((StoppedError, InputError), match=words):
         run(_study(tmp_path, body), tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -97,7 +97,7 @@ def test_a_length_that_fits_by_accident_is_not_taken_for_values(
 
 
 @pytest.mark.parametrize("method", SEARCHES)
-def test_that_every_design_raises_is_told_with_the_first(method: str, tmp_path: Path) -> None:
+def test_that_every_design_raises_is_reported_with_the_first(method: str, tmp_path: Path) -> None:
     words = (
         r"^toy: models raised for all of the \d+ designs looked at, first for design \d+ \(lanes"
         r" = .*raised KeyError: 'no luck'$"

@@ -151,7 +151,7 @@ def test_a_result_saved_by_hand_reads_back_and_replaces_no_run(tmp_path: Path) -
     assert (tmp_path / "out" / "summary.json").read_bytes() == before
 
 
-def test_a_run_without_a_result_is_told(tmp_path: Path) -> None:
+def test_a_run_without_a_result_is_reported(tmp_path: Path) -> None:
     with lease_folder(tmp_path / "out", "digest", "x"):
         for command in ("explain", "report"):
             done = called(command, "out", cwd=tmp_path)

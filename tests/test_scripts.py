@@ -157,7 +157,7 @@ def test_a_script_gives_arrays_and_numbers_of_numpy(tmp_path: Path) -> None:
         assert study.values == {"x": (1.0, 2.5, 4.0)}
 
 
-def test_what_no_file_could_hold_is_told_with_its_place() -> None:
+def test_what_no_file_could_hold_is_reported_with_its_place() -> None:
     space = {"x": {"values": [1, {2}, 3]}, "z": {"values": object()}, "w": {1: 2}}
     with pytest.raises(dse.InputError) as raised:
         dse.from_mapping(_content(space=space), {"f": lanes_model})

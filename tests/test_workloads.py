@@ -129,7 +129,7 @@ def test_jpeg_refuses(folder: Path, stream: bytes, why: str) -> None:
 
 
 @needs_compiler
-def test_a_cut_stream_is_told(folder: Path) -> None:
+def test_a_cut_stream_is_reported(folder: Path) -> None:
     stream = run(built("jpeg_encoder", folder), "40", "40")
     done = subprocess.run(
         [built("jpeg", folder)], input=stream[: len(stream) // 2], capture_output=True, check=False

@@ -10,7 +10,7 @@ import pandas as pd
 
 from dse.evaluate.space import Choice, Integer, Real, Variable
 from dse.evaluate.table_space import TableSpace
-from dse.model.values import plural, show, tell, titled
+from dse.model.values import plural, show, show_value, titled
 from dse.result.record import Front, Result
 from dse.study.study import ResolvedStudy
 
@@ -97,7 +97,7 @@ def _designs(
     rows = [
         {"design": str(design.name)}
         | {
-            n: v if isinstance(v := design[n], str) else tell(float(v), c.unit or "1")
+            n: v if isinstance(v := design[n], str) else show_value(float(v), c.unit or "1")
             for n, c in roles.items()
             if n in design
         }

@@ -77,9 +77,11 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
             evaluator.evaluate(sample(evaluator.space, 1))
         pace = time.monotonic() - began
         if _MIN_DESIGNS * pace > seconds:
-            told = f"one design took {pace:.1f} s, too long for the {seconds:.3g} s that there are"
-            told = f"the models were not held to their contract: {told}"
-            return Audit([], {"study.models": told})
+            message = (
+                "the models were not held to their contract: one design took "
+                f"{pace:.1f} s, too long for the {seconds:.3g} s that there are"
+            )
+            return Audit([], {"study.models": message})
     began = before = time.monotonic()
     for size, larger in zip(_SIZES, (*_SIZES[1:], np.inf), strict=True):
         watch = _Watch(evaluator, _sample_allowed(evaluator, size))

@@ -79,7 +79,7 @@ class Reduction:
         For a kind of mean: how much each scenario counts, each above 0; empty if all count alike.
     skipped : int
         Scenarios at the start that count only in extremes: corners, which are not likely.
-    told : str
+    label : str
         The text of the study, such as ``"95 %"``.
     """
 
@@ -87,11 +87,11 @@ class Reduction:
     share: float = 0.5
     weights: tuple[float, ...] = ()
     skipped: int = 0
-    told: str = field(default="", compare=False)
+    label: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        if self.told:
-            return self.told
+        if self.label:
+            return self.label
         how = f"{self.share} quantile" if self.how == "quantile" else self.how
         return f"weighted {how}" if self.weights else how
 

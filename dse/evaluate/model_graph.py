@@ -348,10 +348,10 @@ class ModelError(DseError):
     def __str__(self) -> str:
         if isinstance(self.error, ContractError):
             return f"{self.model} {self.error}"
-        told = f"{self.model} raised {type(self.error).__name__}: {self.error}"
+        message = f"{self.model} raised {type(self.error).__name__}: {self.error}"
         if changes_inputs(self.error):
-            return f"{told} (it changes its inputs: copy them first)"
-        return told
+            return f"{message} (it changes its inputs: copy them first)"
+        return message
 
 
 def called(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
@@ -371,19 +371,19 @@ def conflicts(model_graph: ModelGraph) -> list[Problem]:
     for model in model_graph.models:
         for name in model.outputs:
             if (first := model_graph.producers[name]) is not model:
-                told = f"'{name}' is given twice: by {first.name} and by {model.name}"
+                message = f"'{name}' is given twice: by {first.name} and by {model.name}"
                 remedy = f'rename = {{ {name} = "another_name" }} }}'
                 remedy = f'leave one out, or rename: {{ use = "…", {remedy}'
-                problems.append(Problem("study.models", told, remedy))
+                problems.append(Problem("study.models", message, remedy))
         for name, declaration in model.inputs.items():
             held = model_graph.quantities.get(name)
             if isinstance(declaration, Quantity) and held is not None:
                 try:
                     factor(held.unit, declaration.unit)
                 except UnitError:
-                    told = f"'{name}' is in {held.unit!r}, but {model.name} takes it in"
-                    told = f"{told} {declaration.unit!r}"
-                    problems.append(Problem("study.models", told, "rename one of them"))
+                    message = f"'{name}' is in {held.unit!r}, but {model.name} takes it in"
+                    message = f"{message} {declaration.unit!r}"
+                    problems.append(Problem("study.models", message, "rename one of them"))
     problems += _find_circles(model_graph)
     return problems
 

@@ -274,7 +274,7 @@ class Source:
         Of each number.
     law : Distribution or JointDistribution
         The distribution.
-    told : str
+    text : str
         The same for people, such as ``"between 0.8 us and 1.2 us"``.
     """
 
@@ -282,7 +282,7 @@ class Source:
     labels: tuple[str, ...]
     units: tuple[str, ...]
     law: Distribution | JointDistribution
-    told: str
+    text: str
 
     @property
     def is_interval(self) -> bool:

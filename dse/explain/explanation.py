@@ -29,7 +29,7 @@ from dse.explain.robustness import (
 from dse.explain.sensitivity import PART, SPACE, Sensitivity, find_sensitivities
 from dse.explain.targets import describe_missing_benefit, describe_target
 from dse.model.quantity import Array
-from dse.model.values import amount, conditioned, plural, tell, worded
+from dse.model.values import amount, conditioned, plural, show_value, worded
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
@@ -221,7 +221,7 @@ class Explanation:
 
     def _title(self) -> str:
         units = {n: self.units.get(n) or "1" for n in self.objectives}
-        values = [f"{n} = {tell(float(self.values[n]), unit)}" for n, unit in units.items()]
+        values = [f"{n} = {show_value(float(self.values[n]), unit)}" for n, unit in units.items()]
         infeasible = f"infeasible: {'; '.join(map(str, self.violations))}"
         return f"design {self.design}: {', '.join(values) if self.feasible else infeasible}"
 
@@ -411,12 +411,15 @@ def curve_fields(explanation: Explanation) -> list[tuple[str, str]]:
             best = find_best_point(curve, line)
             texts = []
             if np.isfinite(best.value):
-                value, place = tell(best.value, best.unit), tell(best.at, curve.axis_unit)
+                value, place = (
+                    show_value(best.value, best.unit),
+                    show_value(best.at, curve.axis_unit),
+                )
                 texts.append(f"{best.word} {value} at {worded(curve.axis)} {place}")
             elif not np.isfinite(line.values).any():
                 texts.append("nowhere finite")
             if not np.isnan(best.here):
-                texts.append(f"this design {tell(best.here, best.unit)}")
+                texts.append(f"this design {show_value(best.here, best.unit)}")
             if texts:
                 fields.append((worded(best.quantity), "; ".join(texts)))
     return fields

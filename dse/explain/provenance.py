@@ -141,7 +141,7 @@ def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, f
     """
     if given.uncertain is not None:
         source, number = given.uncertain.source, given.uncertain.number
-        return _ends_of(study.uncertainty, source, number), source.told
+        return _ends_of(study.uncertainty, source, number), source.text
     if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
         return None
     low, high = sorted((given.value / FACTOR, given.value * FACTOR))

@@ -433,8 +433,8 @@ def _words(
         words.append("No design on the front reaches it.")
         for each in nearest:
             others = [b.text for b in target.bounds if b.objective != each.objective]
-            told = f"With {' and '.join(others)}, the" if others else "The"
-            words.append(f"{told} {each}.")
+            subject = f"With {' and '.join(others)}, the" if others else "The"
+            words.append(f"{subject} {each}.")
     if target.searched:
         names = " and ".join(target.searched)
         words.append(f"The search kept to {names}: all designs of this run do.")

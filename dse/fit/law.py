@@ -301,7 +301,7 @@ EXACT_NOISE = 1e-9
 _MIN_EVIDENCE = 2.0  # of Akaike's criterion: what a term must gain (Burnham and Anderson 2002)
 _ABSOLUTE_ROUNDS, _ROUNDS = 2, 6  # of the noise, by absolute errors and in all
 _SHARP = 0.1  # of the noise: with so little, Huber's loss is that of absolute errors
-_MIN_FREEDOM = 5  # degrees of freedom from which points of another kind can be told
+_MIN_FREEDOM = 5  # degrees of freedom from which points of another kind can be found
 _MAX_OUTLIERS = 0.2  # of a column
 _START_EXPONENTS = (0.6, 1.0, 1.6)
 

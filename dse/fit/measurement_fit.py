@@ -37,7 +37,7 @@ OUTLIER = 4.0
 """Standard deviations from which a point is called an outlier."""
 _MAX_FIXED = 1.1  # times the shortest time: noise of a host's fixed cost
 _POOR = 0.2  # median relative error of sizes left out, from which a fit is unreliable
-_KINK_SIZES = 6  # in which a kink can be told from noise
+_KINK_SIZES = 6  # in which a kink can be distinguished from noise
 _KINK_CHANCE = 0.001  # of a kink in times that have none
 _KINK_EFFECT = 0.02  # relative: a smaller kink is not worth a note
 _SLIGHT = 0.05  # of the shortest accelerated time: a smaller fixed cost is nearly none
@@ -119,7 +119,7 @@ class Fit:
 
     def show(self, name: str, value: float) -> str:
         """Return a value with its unit."""
-        return show_value(name, value, self.parameters.get("complexity", 1.0))
+        return show_parameter(name, value, self.parameters.get("complexity", 1.0))
 
     @property
     def left_out(self) -> dict[str, float]:
@@ -240,7 +240,7 @@ def _check_mismatch(
         rest = {name: value for name, value in given.items() if name not in without}
         plain = analyse(points, replace(shape, given=_coordinates(rest)), ratio)
         if not describe_mismatch(series, plain)[0]:
-            values = listed([f"{n} is given as {show_value(n, given[n])}" for n in without])
+            values = listed([f"{n} is given as {show_parameter(n, given[n])}" for n in without])
             them = "them" if len(without) > 1 else "it"
             problem = Problem("--given", f"{values}: with {them} {message}", f"leave {them} out")
             break
@@ -335,7 +335,7 @@ def _fitted_with(given: Mapping[str, float]) -> list[str]:
     return [name for name in given if name in _PLACES]
 
 
-def show_value(name: str, value: float, beta: float = 1.0) -> str:
+def show_parameter(name: str, value: float, beta: float = 1.0) -> str:
     """Return a value of a fit with its unit.
 
     Parameters
@@ -343,9 +343,9 @@ def show_value(name: str, value: float, beta: float = 1.0) -> str:
     beta : float
         The exponent of the work, which is per byte to this power.
 
-    >>> show_value("latency_per_byte", 9.3e-9), show_value("acceleration", np.inf)
+    >>> show_parameter("latency_per_byte", 9.3e-9), show_parameter("acceleration", np.inf)
     ('9.3 ns/B', '∞')
-    >>> show_value("computational_index", 9.3e-9, 1.25)
+    >>> show_parameter("computational_index", 9.3e-9, 1.25)
     '9.3 ns/B^1.25'
     """
     unit = _UNITS.get(name, "B")

@@ -85,7 +85,7 @@ class LoadFit:
     parameters : mapping of str to float
         ``service_time`` and ``overhead`` [s], ``capacity`` of a rate; and ``knee``: the requests
         in flight beyond which more of them wait, or the rate at which latency has doubled. If the
-        latencies do not tell the two times apart: ``overhead_and_service_time``, their sum, and
+        latencies do not distinguish the two times: ``overhead_and_service_time``, their sum, and
         a capacity and a knee of inf.
     intervals : mapping of str to (float, float)
         95 %, by profile likelihood.
@@ -123,8 +123,8 @@ class LoadFit:
             whole = show(self.parameters["overhead_and_service_time"], "s")
             more = "loads up to the capacity" if self.series.unit else "more requests in flight"
             notes.append(
-                "overhead and service time are not told apart, for latency does not rise with the "
-                f"load: their sum is {whole}. Measure {more}"
+                "overhead and service time cannot be distinguished, for latency does not rise with "
+                f"the load: their sum is {whole}. Measure {more}"
             )
         if self.full is not None:
             notes.append(f"from a load of {number(self.full)} on the queue is full: left out")

@@ -71,9 +71,9 @@ def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.G
         quantity = model.inputs[name]
         if name not in fixed and isinstance(quantity, Quantity):
             other = {**one, name: _beside(quantity, one[name], rng)}
-            told = contradiction(model, name, (one, other), (before, model(other)))
-            if told is not None:
-                raise AssertionError(f"{model.name}: {told[1]}")
+            problem = contradiction(model, name, (one, other), (before, model(other)))
+            if problem is not None:
+                raise AssertionError(f"{model.name}: {problem[1]}")
 
 
 def propose_declarations(

@@ -38,11 +38,13 @@ def infinite_word(unit: str) -> str:
     return INFINITE.get(unit, "∞")
 
 
-def tell(value: float, unit: str, inside: Quantity | None = None) -> str:
+def show_value(value: float, unit: str, inside: Quantity | None = None) -> str:
     """Return a value of a result for people: like `show`, with words for infinities.
 
-    >>> tell(2.5e-7, "s"), tell(np.inf, "s"), tell(-np.inf, "B"), tell(np.nan, "1")
-    ('250 ns', 'saturated', '-∞', 'undefined')
+    >>> show_value(2.5e-7, "s"), show_value(np.inf, "s"), show_value(np.inf, "B")
+    ('250 ns', 'saturated', 'never')
+    >>> show_value(-np.inf, "B"), show_value(np.nan, "1")
+    ('-∞', 'undefined')
     """
     if math.isfinite(value):
         return show(value, unit, inside)

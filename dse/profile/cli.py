@@ -181,8 +181,8 @@ def _measured(
         compiler=settings["compiler"],
     )
     shown = report_progress if not quiet and sys.stderr.isatty() else None
-    told = None if quiet else lambda sentence: click.echo(f"note: {sentence}", err=True)
-    return profile_program(options, progress=shown, notice=told)
+    notice = None if quiet else lambda sentence: click.echo(f"note: {sentence}", err=True)
+    return profile_program(options, progress=shown, notice=notice)
 
 
 def _check_targets(

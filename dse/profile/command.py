@@ -262,11 +262,11 @@ def _framed(options: Options, tables: dict[str, Any]) -> list[bool]:
     own, foreign = tables["functions"], list(tables["foreign"])
     if options.functions is None:
         return [True] * (len(own) + len(foreign))
-    told = {_number(name, tables) for name in options.functions}
+    numbers = {_number(name, tables) for name in options.functions}
     wanted = {*options.functions, "main"}
     named = [f["name"] in wanted or f["symbol"] in wanted for f in own]
     named += [symbol in wanted for symbol in foreign]
-    return [i in told or each for i, each in enumerate(named)]
+    return [i in numbers or each for i, each in enumerate(named)]
 
 
 def _number(name: str, tables: dict[str, Any]) -> int:

@@ -143,7 +143,7 @@ def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, A
     """Return a line; or points over the band of their interval, if there is one."""
     unit = "" if panel.unit == "1" else f" {panel.unit}"
     base = {"type": "scatter", "x": packed(x), "yaxis": panel.axis}
-    told = f"%{{y:,.4~g}}{unit}"
+    hover = f"%{{y:,.4~g}}{unit}"
     series: dict[str, Any] = base | {
         "mode": "lines",
         "name": plain(line.quantity),
@@ -151,7 +151,7 @@ def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, A
         "line": {"color": color, "width": 2},
     }
     if line.low is None or line.high is None:
-        return [series | _told(line, told)]
+        return [series | _hover(line, hover)]
     edge = base | {
         "mode": "lines",
         "line": {"width": 0, "color": color},
@@ -167,10 +167,10 @@ def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, A
         "marker": {"color": color, "size": 5},
         "customdata": packed(interval) | {"shape": f"{len(interval)}, 2"},
     }
-    return [upper, lower, series | points | _told(line, told + between)]
+    return [upper, lower, series | points | _hover(line, hover + between)]
 
 
-def _told(line: Line, value: str) -> dict[str, Any]:
+def _hover(line: Line, value: str) -> dict[str, Any]:
     """Return the text on hover and the description of a line for the legend."""
     return {
         "hovertemplate": f"{plain(line.quantity)} {value}<extra></extra>",

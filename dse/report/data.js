@@ -46,7 +46,7 @@ const powered = (words) => words.replace(/e\+?(-?\d+)$/, (_, power) => `×10${[.
 /* As dse.model.values.aligned does: one count of decimals a column. */
 const fixed = (x, places) => (places === null ? digits(x) : x.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
 const nonfinite = (x, word, undefinedWord = "–") => (Number.isNaN(x) ? undefinedWord : x > 0 ? word : "-∞");
-/* As dse.model.values.tell says it. */
+/* As dse.model.values.show_value writes it. */
 function quantity(x, unit) {
   if (!Number.isFinite(x)) return nonfinite(x, data.words[unit] || "∞", "undefined");
   if (unit === "1" || unit === "") return digits(x);

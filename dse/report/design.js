@@ -1,8 +1,8 @@
 /* The chosen design: its values, what limits it, and the designs that are best in something. */
 
-const told = ({ name }) => (objectiveOf.has(name) ? objectiveOf.get(name).told : name);
+const labelOf = ({ name }) => (objectiveOf.has(name) ? objectiveOf.get(name).label : name);
 function fact(column, row) {
-  return make("div", {}, make("dt", {}, told(column), column.about && column.about !== "option" ? small(column.about) : null), make("dd", {}, text(column, row)));
+  return make("div", {}, make("dt", {}, labelOf(column), column.about && column.about !== "option" ? small(column.about) : null), make("dd", {}, text(column, row)));
 }
 function badges(row) {
   const marks = row === data.compromise ? ["compromise design"] : [];
@@ -33,11 +33,11 @@ function breakdown(totals) {
   const names = [...new Set(totals.flatMap(({ parts }) => parts.map(([name]) => name)))];
   const colors = new Map(names.map((name, i) => [name, data.palette[i % data.palette.length]]));
   const bars = totals.map(({ total, sum, condition, parts }) => {
-    const segment = ([name, told, share]) => {
+    const segment = ([name, value, share]) => {
       const part = Math.max(0, real(share) || 0), style = { width: `${100 * part}%`, background: colors.get(name) };
-      return make("span", { class: part < 0.12 ? "thin" : "", title: `${name} ${told}`, style }, part < 0.12 ? "" : `${(100 * part).toFixed(0)} %`);
+      return make("span", { class: part < 0.12 ? "thin" : "", title: `${name} ${value}`, style }, part < 0.12 ? "" : `${(100 * part).toFixed(0)} %`);
     };
-    const legend = parts.map(([name, told]) => make("span", {}, swatch(colors.get(name)), `${name} ${told}`));
+    const legend = parts.map(([name, value]) => make("span", {}, swatch(colors.get(name)), `${name} ${value}`));
     const note = condition ? make("span", { class: "hint" }, ` · for ${condition}`) : null;
     const heading = make("div", {}, make("strong", {}, total), ` ${sum}`, note);
     return make("div", {}, heading, make("div", { class: "bar" }, ...parts.map(segment)), make("div", { class: "legend" }, ...legend));

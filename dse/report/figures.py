@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dse.model.values import prefixed, tell, titled
+from dse.model.values import prefixed, show_value, titled
 from dse.problems import InputError, Problem, nearest
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale, placed, plain
 from dse.report.front import MANY, Shown, default_axes, held, shown
@@ -177,7 +177,7 @@ def _texts(result: Result, name: str, values: pd.Series[Any]) -> Any:
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     unit = result.columns[name].unit
     if pd.api.types.is_numeric_dtype(values.dtype):
-        texts = [tell(v, unit) for v in distinct]
+        texts = [show_value(v, unit) for v in distinct]
     else:
         texts = [plain(str(v)) for v in distinct]
     return np.asarray(texts, dtype=object)[codes]

@@ -107,7 +107,7 @@ function nearestName(name, known) {
 
 // reading
 class WrongFilter extends Error {
-  constructor(at, message, remedy = "") { super(message); this.told = { at, message, remedy }; }
+  constructor(at, message, remedy = "") { super(message); this.problem = { at, message, remedy }; }
 }
 /* The tree of a text: {is: "compared", sign, left, right} and {is: "joined", how, parts}; and its problems. */
 function parseFilter(text) {
@@ -162,7 +162,7 @@ function parseFilter(text) {
       return node;
     } catch (wrong) {
       if (!(wrong instanceof WrongFilter)) throw wrong;
-      problems.push(wrong.told);
+      problems.push(wrong.problem);
       skip();
       return { is: "joined", how: "all", parts: [] };
     } finally { depth = before; }
@@ -244,7 +244,7 @@ function parseFilter(text) {
   if (text.length > 2000) problems.push({ at: 2000, message: "is longer than 2,000 characters", remedy: "" });
   const node = either();
   while (words[at].kind !== "end") {
-    problems.push(unexpected("'and', 'or' or the end").told);
+    problems.push(unexpected("'and', 'or' or the end").problem);
     at += 1;
     skip();
     if (takes("and", "or")) either();
@@ -389,7 +389,7 @@ function readFilter(text, fields, clock) {
       return (row) => test(a(row), b(row));
     } catch (wrong) {
       if (!(wrong instanceof WrongFilter)) throw wrong;
-      return tell(wrong.told.at, wrong.told.message, wrong.told.remedy);
+      return tell(wrong.problem.at, wrong.problem.message, wrong.problem.remedy);
     }
   }
   function keeps(node) {

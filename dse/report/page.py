@@ -14,7 +14,7 @@ from dse.evaluate.trace import Step
 from dse.explain.explanation import Explanation
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
-from dse.model.values import count, plural, tell
+from dse.model.values import count, plural, show_value
 from dse.report.payload import as_json, payload
 from dse.report.shell import plotly_js, policy, style
 from dse.result.record import Certificate, Result
@@ -71,7 +71,9 @@ def page(
         standing=standing(result.certificate),
         stopped=stopped(result.certificate),
         figures=key_figures(result),
-        constants=[(name, tell(value, unit)) for name, (value, unit) in result.constants.items()],
+        constants=[
+            (name, show_value(value, unit)) for name, (value, unit) in result.constants.items()
+        ],
         provenance=flat(result.provenance),
         study_text=study_text,
         model_graph=model_graph,

@@ -11,7 +11,7 @@ import pandas as pd
 from dse.explain.curves import Curve, Regions, find_best_point
 from dse.explain.explanation import Explanation
 from dse.model.section import Section, SectionPart, Table, Tree
-from dse.model.values import cell, conditioned, decimals, number, tell, worded
+from dse.model.values import cell, conditioned, decimals, number, show_value, worded
 from dse.report.axes import PALETTE, Plot, packed
 from dse.report.curve_plots import curve_plot, region_colors, regions_plot
 from dse.report.section_plot import height, section_plot
@@ -143,7 +143,7 @@ def convergence_plot(evaluations: Any, hypervolume: Any, front: Any) -> Plot:
 
 
 def _scenarios(explanation: Explanation) -> list[Panel]:
-    rows = [(s.objective, s.scenario, tell(s.value, s.unit)) for s in explanation.scenarios]
+    rows = [(s.objective, s.scenario, show_value(s.value, s.unit)) for s in explanation.scenarios]
     if not rows:
         return []
     table = table_of(("objective", "scenario", "value"), (False, False, True), rows)
@@ -183,13 +183,13 @@ def _curve_panel(curve: Curve, i: int) -> Panel:
     words: dict[str, None] = {}
     for line in curve.lines:
         best = find_best_point(curve, line)
-        here = "–" if np.isnan(best.here) else tell(best.here, line.unit)
+        here = "–" if np.isnan(best.here) else show_value(best.here, line.unit)
         at: str | tuple[str, str] = "–"
         value = "–"
         if np.isfinite(best.value):
             words[best.word] = None
-            value = tell(best.value, line.unit)
-            at = tell(best.at, curve.axis_unit)
+            value = show_value(best.value, line.unit)
+            at = show_value(best.at, curve.axis_unit)
             at = (at, _END) if best.edge else at
         rows.append(((line.quantity, line.about), value, at, here))
     marked = " or ".join(words)

@@ -25,7 +25,7 @@ from dse.explain.explanation import Explanation
 from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
 from dse.model.units import UnitError, read, vocabulary
-from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, tell
+from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, show_value
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
 from dse.report.front import HELD, MANY, MOST, Shown, bests, default_axes, held, shown
 from dse.report.panels import of_design, of_run, section_data
@@ -55,7 +55,7 @@ def payload(
         "objectives": [
             {
                 "name": o.name,
-                "told": conditioned(o.name, o.condition),
+                "label": conditioned(o.name, o.condition),
                 "direction": o.direction,
                 "condition": o.condition,
                 "best": _row(drawn.designs, best) if best is not None else None,
@@ -157,7 +157,7 @@ def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
         "input": item.label,
         "who": item.changed_by,
         "change": change(*item.shown),
-        "effect": change(tell(item.before, unit), tell(item.after, unit)),
+        "effect": change(show_value(item.before, unit), show_value(item.after, unit)),
         "gained": item.gain_text,
         "gain": as_data(item.gain),
         "bottleneck": item.bottleneck,
@@ -172,9 +172,9 @@ def _breakdown(parts: Sequence[Part]) -> list[dict[str, Any]]:
     return [
         {
             "total": total,
-            "sum": tell(sum(part.value for part in mine), mine[0].unit),
+            "sum": show_value(sum(part.value for part in mine), mine[0].unit),
             "condition": ", ".join(each for each in (objective, scenario) if each),
-            "parts": [[p.name, tell(p.value, p.unit), as_data(p.share)] for p in mine],
+            "parts": [[p.name, show_value(p.value, p.unit), as_data(p.share)] for p in mine],
         }
         for (total, objective, scenario), mine in totals.items()
     ]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import hypervolume, is_nondominated, scaled
-from dse.model.values import as_data, tell, titled
+from dse.model.values import as_data, show_value, titled
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 
@@ -186,7 +186,7 @@ def _differences(
     first: Result, second: Result, contents: Sequence[Mapping[str, Any]]
 ) -> tuple[Difference, ...]:
     """Return the differences between two runs, except their fronts."""
-    inputs = [{n: tell(*pair) for n, pair in r.constants.items()} for r in (first, second)]
+    inputs = [{n: show_value(*pair) for n, pair in r.constants.items()} for r in (first, second)]
     shown = {f"inputs.{name}" for names in inputs for name in names}
     studies = [
         {k: v for k, v in _entries(content, "") if k not in shown and not k.startswith("target.")}

@@ -167,8 +167,8 @@ def described(target: Path, question: str | None, kernel: str | None, host: str 
     """Return in words what was written."""
     if kernel is not None:
         first, *more = hosts(target, kernel)
-        told = f" (--host names another: {', '.join(more)})" if host is None and more else ""
-        return f"a study of {kernel} on {host or first}{told}: which engine, behind which interface"
+        note = f" (--host names another: {', '.join(more)})" if host is None and more else ""
+        return f"a study of {kernel} on {host or first}{note}: which engine, behind which interface"
     if question is None:
         return "an example to change; --kernel and --from write studies of your own"
     others = ", ".join(each for each in QUESTIONS if each != question)

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from dse.evaluate.space import SUBSET
-from dse.model.values import aligned, prefixed, tell, titled
+from dse.model.values import aligned, prefixed, show_value, titled
 from dse.result.record import Result
 from dse.terminal.layout import escape, indented
 
@@ -42,7 +42,7 @@ def best_designs(result: Result, console: Console) -> list[Table | Padding | str
         values = np.array([float(design[o.name]) for design in designs.values()])
         scale, unit = prefixed(values, o.unit)
         texts = [
-            text if np.isfinite(value) else tell(value, o.unit)
+            text if np.isfinite(value) else show_value(value, o.unit)
             for value, text in zip(values.tolist(), aligned(values / scale), strict=True)
         ]
         columns.append(_Column(o.name, titled(o.name, unit).replace(" [", "\n["), True, texts))

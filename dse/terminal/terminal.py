@@ -21,7 +21,7 @@ from dse.explain.breakdown import find_divisor, part_fields
 from dse.explain.certification import Refutation
 from dse.explain.explanation import Explanation, curve_fields, region_fields
 from dse.explain.sensitivity import Sensitivity
-from dse.model.values import as_data, number, percent, plural, show, tell
+from dse.model.values import as_data, number, percent, plural, show, show_value
 from dse.result.compare import Comparison
 from dse.result.progress import Status
 from dse.result.record import Certificate, Result
@@ -69,8 +69,8 @@ class Terminal:
         """Print the study, the size of its space and the method of the search."""
         size = study.evaluator.space.size
         shown = plural(size, "design") if size is not None else "a continuum of designs"
-        told = f"[bold]{escape(study.name)}[/]: {shown}, {study.plan.method} search"
-        self._out.print(told, soft_wrap=True)
+        line = f"[bold]{escape(study.name)}[/]: {shown}, {study.plan.method} search"
+        self._out.print(line, soft_wrap=True)
 
     @contextmanager
     def running(self, study: ResolvedStudy) -> Iterator[Callable[[Progress], None]]:
@@ -249,11 +249,11 @@ class Terminal:
         for name, value in explanation.values.items():
             if name not in codes and (whole or name not in result.constants):
                 is_text = isinstance(value, str)
-                shown = value if is_text else tell(float(value), units.get(name) or "1")
+                shown = value if is_text else show_value(float(value), units.get(name) or "1")
                 table.add_row(escape(name), escape(shown))
         for each in explanation.scenarios:
-            told = tell(each.value, each.unit)
-            table.add_row(escape(f"  {each.objective} at {each.scenario}"), told)
+            shown = show_value(each.value, each.unit)
+            table.add_row(escape(f"  {each.objective} at {each.scenario}"), shown)
         self._out.print(table)
         self._fields(part_fields(explanation.parts))
         self._sensitivities(explanation.sensitivities)
@@ -302,7 +302,7 @@ class Terminal:
         for label, row in comparison.rows().items():
             texts = [f"{v:,}" if isinstance(v, int) else f"{v:.6g}" for v in row]
             if label in units:
-                texts = [tell(float(value), units[label]) for value in row]
+                texts = [show_value(float(value), units[label]) for value in row]
             table.add_row(escape(label), *texts)
         self._out.print(table)
         if comparison.differences:

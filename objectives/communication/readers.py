@@ -33,9 +33,9 @@ _UNBOUNDED = (
 )
 _RECURSIVE = (
     "functions call each other in a circle: how often an accelerator of one would call back to the "
-    "host is not told, and costs nothing"
+    "host is unknown, and counts as free"
 )
-_IO_UNTOLD = (
+_IO_UNKNOWN = (
     "which functions do input or output is not known, and all may move: exclude the ones that must "
     "not"
 )
@@ -135,7 +135,7 @@ def _gaps(profile: Profile) -> Iterator[str]:
     if profile.program.optimisation == 0:  # values are in memory: no chain is seen
         yield _UNBOUNDED
     if any(f.io is None for f in profile.functions):
-        yield _IO_UNTOLD
+        yield _IO_UNKNOWN
 
 
 def _tree(profile: Profile, at: dict[str, int]) -> CallTree:
@@ -204,7 +204,7 @@ def from_counts(counts: Counts) -> Dataflow:
         touched,
         (),
         tree,
-        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNTOLD, *[_RECURSIVE] * circular),
+        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNKNOWN, *[_RECURSIVE] * circular),
     )
 
 

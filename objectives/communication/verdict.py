@@ -336,8 +336,8 @@ def _called_back(dataflow: Dataflow, contexts: tuple[int, ...]) -> str:
     found = called_back(dataflow, contexts)
     names = [dataflow.names[f] for f in sorted(found, key=lambda f: -found[f])]
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    told = f"{plural(int(sum(found.values())), 'callback')} to {', '.join(names[:2])}{more}"
-    return f"{told} on the host" if found else ""
+    text = f"{plural(int(sum(found.values())), 'callback')} to {', '.join(names[:2])}{more}"
+    return f"{text} on the host" if found else ""
 
 
 def _percent(share: float) -> str:

@@ -136,15 +136,15 @@ def source_of(profile: Path) -> Source:
     check_one(profile)
     dataflow = load_dataflow(profile)
     if not dataflow.candidates:
-        told = [
+        reasons = [
             f"{name}: {why}"
             for name, why in dataflow.staying.items()
             if name not in dataflow.kinds.library
         ]
-        message = f"no function could move: {'; '.join(told[:3]) or 'none computes anything'}"
+        message = f"no function could move: {'; '.join(reasons[:3]) or 'none computes anything'}"
         remedy = "move the work into a separate function without I/O, and profile again"
         raise InputError(str(profile), [Problem("", message, remedy)])
-    places, origin = load_program(profile, _told)
+    places, origin = load_program(profile, _describe_program)
     return Source(dataflow, origin, places)
 
 
@@ -168,7 +168,7 @@ def origin_of(program: Program, name: str) -> str:
     )
 
 
-def _told(program: Program, name: str) -> tuple[dict[str, Place], str]:
+def _describe_program(program: Program, name: str) -> tuple[dict[str, Place], str]:
     places = {}
     if isinstance(program, Profile):
         places = {f.name: Place(f.file.rpartition("/")[2], f.line) for f in program.functions}
@@ -197,8 +197,8 @@ def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdi
 def _kept(program: Dataflow, setting: Setting) -> str:
     """Return comments on the functions that stay on the host though they take much of the time."""
     table = kept_table(program, setting, _SOME)
-    told = zip(table.index, table["share"], table["why"], strict=True)
-    lines = [f"{name}: {percent(share)}; {why}" for name, share, why in told]
+    rows = zip(table.index, table["share"], table["why"], strict=True)
+    lines = [f"{name}: {percent(share)}; {why}" for name, share, why in rows]
     lines = lines[:_KEPT] + ([f"and {len(lines) - _KEPT} more"] if len(lines) > _KEPT else [])
     return "\n".join(comment(line) for line in lines or ["none"])
 
@@ -212,8 +212,8 @@ def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:
     lines = ["[[constraint]]", 'quantity = "speedup"']
     if gain > _LEAST_GAIN:
         least = f"at_least = {1 + float(f'{part * gain:.1g}'):.4g}"
-        told = f"{said} of the gain of the best function by itself; less is not beneficial"
-        return "\n".join([*lines, f"{least:<32}  # {told}: assumption"])
+        note = f"{said} of the gain of the best function by itself; less is not beneficial"
+        return "\n".join([*lines, f"{least:<32}  # {note}: assumption"])
     why = [
         "At these costs an accelerator is beneficial for no function. With this constraint there",
         "might be no design. Without it the report lists the loss of each function, and why.",

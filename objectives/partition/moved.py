@@ -205,7 +205,7 @@ def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
     there = functions[functions["area [instruction]"] > 0]
     if there.empty:
         return f"{name}: design {design}, the best compromise, moves nothing."
-    told = [
+    names = [
         f"{row['function']} ({_at(row['lines that move'])}, {row['share that moves [%]']:.3g} %)"
         if row["lines that move"] != "none"
         else f"{row['function']} ({row['share that moves [%]']:.3g} %)"
@@ -218,7 +218,7 @@ def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
         f"{plural(len(found.graph), 'block')} to the accelerator, "
         f"{100 * found.share[found.moved].sum():.3g} % of the time on the CPU in "
         f"{area:,} instructions: "
-        f"{', '.join(told)}{more}. The program is {found.speedup:.3g} times as fast."
+        f"{', '.join(names)}{more}. The program is {found.speedup:.3g} times as fast."
     )
 
 

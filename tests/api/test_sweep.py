@@ -44,7 +44,7 @@ def test_the_figure_shows_each_objective_along_the_values(toy: dse.Study) -> Non
     assert {t.name for t in figure.data} == {"best", "compromise"}
 
 
-def test_a_value_without_a_feasible_design_is_told_and_kept(toy: dse.Study) -> None:
+def test_a_value_without_a_feasible_design_is_reported_and_kept(toy: dse.Study) -> None:
     sweep = toy.sweep("clock", ["1 GHz", "100 GHz"], workers=1)
     assert list(sweep.results) == ["1 GHz"]
     assert "no design is feasible" in sweep.infeasible["100 GHz"]
@@ -58,7 +58,7 @@ def test_a_value_without_a_feasible_design_is_told_and_kept(toy: dse.Study) -> N
     nowhere.plot()
 
 
-def test_every_value_that_cannot_be_is_told_before_anything_runs(
+def test_every_value_that_cannot_be_is_reported_before_anything_runs(
     toy: dse.Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dse.Study, "run", lambda *_, **__: pytest.fail("it ran"))

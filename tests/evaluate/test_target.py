@@ -109,7 +109,7 @@ def test_the_least_is_that_of_all_feasible_designs(reach: str, holds: Any) -> No
     assert "That is exact" in " ".join(result.target.words)
 
 
-def test_only_the_objective_asked_for_is_told() -> None:
+def test_only_the_objective_asked_for_is_reported() -> None:
     result = study(target={"reach": "speed >= 5 and power <= 1.1", "least": "power"}).run()
     assert result.target is not None
     (best,) = result.target.best
@@ -246,7 +246,7 @@ def test_steps_have_a_label_and_a_text() -> None:
         ("", ["at least 1 character"]),
     ],
 )
-def test_what_is_not_a_target_is_told(reach: str, message: list[str]) -> None:
+def test_what_is_not_a_target_is_reported(reach: str, message: list[str]) -> None:
     with pytest.raises(InputError) as error:
         study(target={"reach": reach})
     assert len(error.value.problems) == 1

@@ -91,7 +91,7 @@ def test_a_sampled_continuum_keeps_to_the_space_and_to_the_domain() -> None:
                 assert [e.after for e in change.effects] == [row["speedup"], row["area"]]
 
 
-def test_inputs_are_told_apart_by_who_sets_them() -> None:
+def test_inputs_are_distinguished_by_who_sets_them() -> None:
     made = study()
     (explained,) = explain(made, made.run(), [0])
     kinds = {item.input: item.kind for item in explained.sensitivities}

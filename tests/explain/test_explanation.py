@@ -169,7 +169,7 @@ def test_an_infeasible_design_says_so() -> None:
     assert str(Violation("time", "s", math.nan, math.nan)).startswith("time has no value")
 
 
-def test_scenarios_are_told_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scenarios_are_reported_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
     several = study()
     result = several.run()
     (found,) = several.explain(result, 3)  # 4 lanes
@@ -188,7 +188,7 @@ def test_scenarios_are_told_one_by_one(capsys: pytest.CaptureFixture[str]) -> No
     assert ("time (for time, size = 1,024 B)", "work 91 %, setup 9 %") in part_fields(found.parts)
 
 
-def test_a_total_that_scenarios_do_not_change_is_told_once() -> None:
+def test_a_total_that_scenarios_do_not_change_is_reported_once() -> None:
     parts = study(
         objective=[
             {"minimize": "time", "at": {"size": 64}},

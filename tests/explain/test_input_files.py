@@ -167,7 +167,7 @@ def test_a_study_s_folder_that_a_link_leads_to(tmp_path: Path) -> None:
     assert gain(tmp_path / "run") == 8
 
 
-def test_what_changed_after_it_was_read_is_told(tmp_path: Path) -> None:
+def test_what_changed_after_it_was_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("2")
     study = dse.load(made(tmp_path / "own", "../one.txt"))
     (tmp_path / "one.txt").write_text("3")

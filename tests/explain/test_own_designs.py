@@ -138,12 +138,12 @@ def test_one_design_a_table_a_row_or_a_mapping_and_texts_with_units(toy: dse.Stu
         ([1, 2], "are a list, not a table"),
     ],
 )
-def test_what_cannot_be_is_told(toy: dse.Study, designs: Any, words: str) -> None:
+def test_what_cannot_be_is_reported(toy: dse.Study, designs: Any, words: str) -> None:
     with pytest.raises(dse.InputError, match=words):
         toy.evaluate(designs)
 
 
-def test_all_problems_are_told_at_once(toy: dse.Study) -> None:
+def test_all_problems_are_reported_at_once(toy: dse.Study) -> None:
     with pytest.raises(dse.InputError) as caught:
         toy.evaluate({"lanes": "many", "clock": "fast"})
     assert len(caught.value.problems) == 3

@@ -224,7 +224,7 @@ def test_the_distance_of_fronts_is_that_of_a_loop_over_points() -> None:
         ({"between": [4, 6], "provenance": "data sheet"}, "inputs.latency.source: is missing"),
     ],
 )
-def test_a_bad_origin_is_told_once(given: dict[str, Any], told: str) -> None:
+def test_a_bad_origin_is_reported_once(given: dict[str, Any], told: str) -> None:
     with pytest.raises(dse.InputError) as raised:
         dse.from_mapping(content(latency=given))
     assert told in str(raised.value)
@@ -252,7 +252,7 @@ def test_what_is_asked_has_no_origin(said: dict[str, str]) -> None:
     assert "granularity of objective[1]" in [f.label for f in dse.from_mapping(made).inputs]
 
 
-def test_a_bad_origin_of_a_row_is_told_once() -> None:
+def test_a_bad_origin_of_a_row_is_reported_once() -> None:
     made = content()
     made["space"]["engine"]["rows"]["far"]["overhead"] = {"value": 5000, "sorce": "x"}
     with pytest.raises(dse.InputError) as raised:

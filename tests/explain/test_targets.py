@@ -22,7 +22,7 @@ def field(explanation: Explanation, label: str) -> str:
 # ── A target ─────────────────────────────────────────────────────────────────
 
 
-def test_runs_of_one_study_with_different_targets_are_told_apart(tmp_path: Path) -> None:
+def test_runs_of_one_study_with_different_targets_are_distinguished(tmp_path: Path) -> None:
     (tmp_path / "toy_model.py").write_text(MODEL)
     (tmp_path / "study.toml").write_text(STUDY.replace("steps = 100", "steps = 5"))
     asked = {"a": (), "b": ("--target", "speed >= 3", "--least", "cost")}
@@ -103,7 +103,7 @@ def test_obstacles_are_constraints_of_better_designs_and_units_are_plural() -> N
 # ── What a script gives ──────────────────────────────────────────────────────
 
 
-def test_what_is_no_result_no_path_and_no_design_is_told(tmp_path: Path) -> None:
+def test_what_is_no_result_no_path_and_no_design_is_reported(tmp_path: Path) -> None:
     made: Any = study()
     result = made.run(tmp_path / "run")
     no_path: Any = 3

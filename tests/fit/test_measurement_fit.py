@@ -183,7 +183,7 @@ def test_the_linear_law_stays_simple_unless_the_times_speak_against_it() -> None
     assert curved <= 4
 
 
-def test_work_of_an_exponent_is_told_per_byte_to_that_power() -> None:
+def test_work_of_an_exponent_is_reported_per_byte_to_that_power() -> None:
     steep, line = (
         fit(Series("host", SIZES, host(LAWS[law], SIZES), NAN, NAN))
         for law in ("super-linear", "linear")

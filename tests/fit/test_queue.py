@@ -115,7 +115,7 @@ def test_latencies_that_do_not_rise_have_no_knee(head: str, rows: str, tmp_path:
     rated = {"capacity"} if head == "offered_Gbps" else set()
     assert record["parameters"].keys() == {SUM, "knee"} | rated
     assert record["parameters"]["knee"] == record["intervals"]["knee"][1] == "inf"
-    assert any("not told apart" in note for note in record["notes"])
+    assert any("cannot be distinguished" in note for note in record["notes"])
     measure = "loads up to the capacity" if rated else "more requests in flight"
     assert f"Measure {measure}" in text
     assert ("is unreliable" in text) == (rows == STEEP)

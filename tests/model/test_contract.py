@@ -241,7 +241,7 @@ def test_a_record_is_called_flat_by_position_and_by_name() -> None:
         ((8.0, 4.0), {"rate": 1.0}, r"move\(\): multiple values for argument 'rate'"),
     ],
 )
-def test_a_wrong_call_of_a_record_is_told(
+def test_a_wrong_call_of_a_record_is_reported(
     args: tuple[float, ...], kwargs: dict[str, float], told: str
 ) -> None:
     with pytest.raises(TypeError, match=told):
@@ -263,7 +263,7 @@ def test_a_record_may_have_a_default_and_be_a_dataclass() -> None:
     assert read({"data": 2.0, "slot": 4.0}) == {"waiting": 24.0}
 
 
-def test_what_is_wrong_with_a_record_is_told() -> None:
+def test_what_is_wrong_with_a_record_is_reported() -> None:
     class Half(NamedTuple):
         rate: Rate
         wait: float
@@ -292,7 +292,7 @@ def test_a_composed_model_is_a_signature() -> None:
         send(8.0, 4.0)
 
 
-def test_parts_that_do_not_make_the_whole_are_told() -> None:
+def test_parts_that_do_not_make_the_whole_are_reported() -> None:
     @composed_of(move, half, square)
     def whole(data: Data) -> Sent:
         raise NotImplementedError

@@ -36,7 +36,7 @@ def test_it_is_public() -> None:
     assert dse.monotonic is monotonic
 
 
-def test_every_slip_in_a_declaration_is_told_at_once() -> None:
+def test_every_slip_in_a_declaration_is_reported_at_once() -> None:
     with pytest.raises(InputError) as caught:
 
         @monotonic(tim="+size", time="+size size +size -gone")

@@ -100,7 +100,7 @@ def test_without_a_clock_seconds_are_not_cycles() -> None:
         read_relation("latency <= 3 us").in_units({"latency": "cycle"})
 
 
-def test_a_study_is_told(tmp_path: Path) -> None:
+def test_a_study_is_reported(tmp_path: Path) -> None:
     (tmp_path / "toy_model.py").write_text(MODEL)
     path = tmp_path / "study.toml"
     path.write_text(STUDY.replace("lanes * clock <= 40e9", "lanes * size <= clock"))

@@ -64,7 +64,7 @@ def test_a_clock_that_is_a_column_is_each_designs_own() -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_filter_or_told(text: str) -> None:
+def test_any_text_is_a_filter_or_reported(text: str) -> None:
     try:
         holds = read_filter(text, FIELDS, True).holds(_values(), 6)
     except GrammarError as error:
@@ -73,7 +73,7 @@ def test_any_text_is_a_filter_or_told(text: str) -> None:
         assert holds.shape == (6,)
 
 
-def test_deep_and_long_filters_are_told() -> None:
+def test_deep_and_long_filters_are_reported() -> None:
     with pytest.raises(GrammarError, match="nested more than 50 levels"):
         read_filter("(" * 60 + "lanes < 2" + ")" * 60, FIELDS)
     with pytest.raises(GrammarError, match="longer than 2,000 characters"):
@@ -120,7 +120,7 @@ def test_a_result_is_filtered_by_texts_units_and_numbers() -> None:
     assert found.where(f"design in {tuple(numbers)}").designs.index.tolist() == numbers
 
 
-def test_every_problem_of_a_filter_is_told_with_its_place() -> None:
+def test_every_problem_of_a_filter_is_reported_with_its_place() -> None:
     with pytest.raises(dse.InputError) as caught:
         result(4).where('aera < 2 and interface == "user-prot"')
     assert "where: character 1: no column 'aera'\n      did you mean 'area'?" in str(caught.value)

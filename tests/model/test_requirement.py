@@ -23,7 +23,7 @@ def front(content: dict[str, object], **more: object) -> dse.StudyResult:
     return dse.from_mapping(content, {**MODELS, **more}).run()  # type: ignore[dict-item]
 
 
-def test_a_load_above_the_capacity_is_infeasible_and_told() -> None:
+def test_a_load_above_the_capacity_is_infeasible_and_reported() -> None:
     made = dse.from_mapping(study(), MODELS)
     (constraint,) = made.evaluator.constraints
     assert constraint.name == f"{CARRIES}, required by queue"

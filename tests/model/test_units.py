@@ -234,7 +234,7 @@ def test_split_keeps_the_number_as_written() -> None:
     assert split("7") == (7.0, "7", "")
 
 
-def test_a_number_with_commas_is_told_so() -> None:
+def test_a_number_with_commas_is_reported_so() -> None:
     for text in ("29,000 cycle", "0,5"):
         with pytest.raises(UnitError, match="has a comma: write 29000"):
             read(text, "cycle")
@@ -256,7 +256,7 @@ def test_a_number_with_commas_is_told_so() -> None:
         ("ALM/bit", "LUT/bit", "'ALM/bit' is in ALM, not LUT; docs/catalogs.md shows how they"),
     ],
 )
-def test_a_unit_that_does_not_fit_is_told_in_words(given: str, wanted: str, words: str) -> None:
+def test_a_unit_that_does_not_fit_is_reported_in_words(given: str, wanted: str, words: str) -> None:
     with pytest.raises(UnitError, match=words):
         factor(given, wanted)
 
@@ -270,7 +270,7 @@ def loaded(call_rate: Annotated[Floats, Quantity("call/s", "calls a second", abo
     return Load(np.asarray(1.0 / call_rate), np.asarray(call_rate))
 
 
-def test_a_study_that_counts_the_wrong_thing_is_told_both() -> None:
+def test_a_study_that_counts_the_wrong_thing_is_reported_both() -> None:
     content = {
         "study": {"name": "load", "models": ["loaded"]},
         "space": {"call_rate": {"values": ["1000 element/s", "2000 call/s"]}},

@@ -80,7 +80,7 @@ def study(folder: Path, kind: dict[str, str], name: str, inputs: str, space: str
         ),
     ],
 )
-def test_what_is_not_there_is_told_with_what_is(
+def test_what_is_not_there_is_reported_with_what_is(
     kind: dict[str, str],
     name: str,
     inputs: str,
@@ -112,7 +112,7 @@ def test_the_greatest_choices_are_allowed(tmp_path: Path) -> None:
         ("objectives.partition.report:integraton", "did you mean 'integration'?"),
     ],
 )
-def test_a_section_that_is_none_is_told(section: str, told: str, tmp_path: Path) -> None:
+def test_a_section_that_is_none_is_reported(section: str, told: str, tmp_path: Path) -> None:
     path = study(tmp_path, PARTITION, "fft.json", "workload = 0", SIZE, "")
     path.write_text(path.read_text() + f'[report]\nsections = ["{section}"]\n')
     with pytest.raises(InputError) as raised:

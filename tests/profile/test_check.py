@@ -48,7 +48,7 @@ WRONG: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("where", WRONG)
-def test_what_is_wrong_is_told_with_its_place(where: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_with_its_place(where: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         Profile.load(edited(tmp_path, WRONG[where]))
     assert [p.where for p in raised.value.problems] == [where]

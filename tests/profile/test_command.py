@@ -94,7 +94,7 @@ def test_a_partial_profile_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
     assert b"partial: the run ended by signal 6" in done.stderr
 
 
-def test_what_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported_before_the_run(tmp_path: Path) -> None:
     path = source(tmp_path, '#include <stdio.h>\nint main(void) { puts("ran"); }')
     words = ("-o", str(tmp_path / "absent" / "p.json"), "--html", str(tmp_path))
     done = command(str(path), *words)

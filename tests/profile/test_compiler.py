@@ -229,7 +229,7 @@ def test_cxx_is_linked_as_cxx(tmp_path: Path) -> None:
     assert calls(profile)["std::vector<int>::size() const"] > 0
 
 
-def test_a_program_of_another_compiler_is_told_how_to_be_built(tmp_path: Path) -> None:
+def test_a_program_of_another_compiler_is_reported_how_to_be_built(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="was not linked by dse profile cc"):
         build_program(Options((Path(sys.executable).resolve(),)), tmp_path)
     source(tmp_path, "int main(void) { return 0; }", "a.c")

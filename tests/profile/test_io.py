@@ -69,7 +69,7 @@ def test_mapping_a_file_is_input(tmp_path: Path) -> None:
 
 
 @needs_compiler
-def test_what_headers_of_the_system_define_is_told_apart(tmp_path: Path) -> None:
+def test_what_headers_of_the_system_define_is_distinguished(tmp_path: Path) -> None:
     text = """
     #include <algorithm>
     #include <vector>

@@ -35,7 +35,7 @@ def test_a_region_keeps_what_a_block_does_in_it_that_began_before(tmp_path: Path
     assert profile.blocks[read.source].function == "begin"
 
 
-def test_what_never_ran_is_told_by_functions_and_blocks_alone(tmp_path: Path) -> None:
+def test_what_never_ran_is_reported_by_functions_and_blocks_alone(tmp_path: Path) -> None:
     profile = profile_text(tmp_path, BEGUN_BEFORE)
     assert executions(profile, "never") == [0]
     assert {f.name: f.invocations for f in profile.functions}["never"] == 0

@@ -253,7 +253,7 @@ def test_little_traffic_is_unaccounted(name: str, measured: Callable[[str], Meas
     assert profile.unaccounted.share < (0.05 if name == "shapes" else 0.01)
 
 
-def test_blocks_beyond_two_bytes_are_told_apart(
+def test_blocks_beyond_two_bytes_are_distinguished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = Options((PROGRAMS / "values.c",))

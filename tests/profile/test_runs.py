@@ -240,7 +240,7 @@ def test_a_reader_that_goes_away_leaves_a_partial_profile(tmp_path: Path) -> Non
     assert (profile.run.complete, profile.run.signal) == (False, 13)
 
 
-def test_a_region_that_is_not_reached_is_told(tmp_path: Path) -> None:
+def test_a_region_that_is_not_reached_is_reported(tmp_path: Path) -> None:
     profile = profile_text(tmp_path, COUNTING, region="work:50")
     assert any("work:50 was not reached" in note for note in profile.notes)
     for region in ("work:0", "work:5-2"):

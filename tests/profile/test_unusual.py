@@ -141,7 +141,7 @@ def test_a_program_that_handles_sigterm_is_stopped_with_its_profile(tmp_path: Pa
     assert sum(block.executions for block in profile.blocks) > 10
 
 
-def test_two_programs_in_one_are_told_apart_in_words(tmp_path: Path) -> None:
+def test_two_programs_in_one_are_distinguished_in_words(tmp_path: Path) -> None:
     sources = []
     for name in ("first.c", "second.c"):
         (tmp_path / name).write_text("int helper(void) { return 1; }\nint main(void) { return 0; }")
@@ -173,7 +173,7 @@ def test_calls_that_must_be_the_last_keep_the_stack_flat(tmp_path: Path) -> None
     assert tree["odd"].parent == tree["even"].parent == 0  # beside each other, both in main
 
 
-def test_static_data_beyond_what_code_can_address_is_told(tmp_path: Path) -> None:
+def test_static_data_beyond_what_code_can_address_is_reported(tmp_path: Path) -> None:
     text = """
     static char data[3L << 30];
     static int last[4];
@@ -186,7 +186,7 @@ def test_static_data_beyond_what_code_can_address_is_told(tmp_path: Path) -> Non
         build_program(Options((source(tmp_path, text),)), tmp_path)
 
 
-def test_what_libraries_do_is_told_beside_the_profile(tmp_path: Path) -> None:
+def test_what_libraries_do_is_reported_beside_the_profile(tmp_path: Path) -> None:
     text = """
     #include <stdlib.h>
     #include <string.h>
@@ -228,7 +228,7 @@ def test_attributes_that_are_assumptions_alone_may_go(tmp_path: Path) -> None:
     assert profile.run.complete
 
 
-def test_what_may_be_refused_is_told_before_the_run(
+def test_what_may_be_refused_is_reported_before_the_run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = """

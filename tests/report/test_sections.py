@@ -126,7 +126,7 @@ def test_a_section_that_fails_is_named_and_the_rest_is_kept(
     assert len(dse.load_result(tmp_path / "run").front) == 1
 
 
-def test_bad_sections_are_told_with_the_study(tmp_path: Path) -> None:
+def test_bad_sections_are_reported_with_the_study(tmp_path: Path) -> None:
     """Unknown functions, and functions of other parameters, are problems of the study file."""
     path = written(tmp_path, "model.py:answr", "model.py:wrong", "objectives.nothing:x", "plain")
     with pytest.raises(dse.InputError) as raised:

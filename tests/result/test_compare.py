@@ -183,7 +183,7 @@ def test_code_and_versions_of_runs_in_folders(tmp_path: Path) -> None:
     assert all(text.startswith("text ") for text in told["toy_model.py"])
 
 
-def test_an_override_is_told() -> None:
+def test_an_override_is_reported() -> None:
     study = dse.load("studies/sparc_evolution.toml")
     other = study.with_row("accelerator", "aes-sparc-t3", overhead=1)
     told = _told(dse.compare(study.run(workers=1), other.run(workers=1)))

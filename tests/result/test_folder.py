@@ -43,7 +43,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["front.csv", "designs.csv"])
 @pytest.mark.parametrize("damage", ["a digit", "a row more", "half", "empty", "gone"])
-def test_a_damaged_table_is_told(finished: Path, tmp_path: Path, name: str, damage: str) -> None:
+def test_a_damaged_table_is_reported(
+    finished: Path, tmp_path: Path, name: str, damage: str
+) -> None:
     shutil.copytree(finished / "out", tmp_path / "out")
     table = tmp_path / "out" / name
     whole = table.read_bytes()
@@ -109,7 +111,7 @@ def test_an_error_keeps_the_trials_that_are_done(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(resumed.designs, whole.designs)
 
 
-def test_a_full_disk_is_told_and_the_run_goes_on(
+def test_a_full_disk_is_reported_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = _study(tmp_path, SAMPLER)
@@ -176,7 +178,7 @@ def test_folders_of_each_format_open(folder: Path) -> None:
         ("certificate", [0.1], ".*gap.*valid number"),
     ],
 )
-def test_a_summary_that_does_not_fit_its_tables_is_told(
+def test_a_summary_that_does_not_fit_its_tables_is_reported(
     finished: Path, tmp_path: Path, part: str, value: object, words: str
 ) -> None:
     shutil.copytree(finished / "out", tmp_path / "out")

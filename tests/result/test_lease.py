@@ -168,7 +168,7 @@ def test_a_run_that_was_killed_while_it_claimed(content: str, tmp_path: Path) ->
     assert run(study, tmp_path / "out").certificate.complete
 
 
-def test_a_broken_marker_beside_results_is_told_and_moved_by_fresh(tmp_path: Path) -> None:
+def test_a_broken_marker_beside_results_is_reported_and_moved_by_fresh(tmp_path: Path) -> None:
     study, _ = (dse.load(p) for p in _studies(tmp_path))
     run(study, tmp_path / "out")
     (tmp_path / "out" / MARKER).write_text("{")

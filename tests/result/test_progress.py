@@ -141,7 +141,7 @@ def test_a_status_in_words() -> None:
         ("nowhere.toml", "there is no such file"),
     ],
 )
-def test_what_is_no_run_is_told(place: str, words: str, tmp_path: Path) -> None:
+def test_what_is_no_run_is_reported(place: str, words: str, tmp_path: Path) -> None:
     done = called("status", place, cwd=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr

@@ -188,7 +188,7 @@ def test_processes_that_open_a_new_storage_together_wait_for_each_other(tmp_path
     assert [process.exitcode for process in processes] == [0] * 4
 
 
-def test_a_signal_while_a_connection_is_taken_back_is_told_once(
+def test_a_signal_while_a_connection_is_taken_back_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The pool wrote a traceback for it, and then passed it on all the same."""

@@ -200,7 +200,7 @@ def test_results_that_are_gone_with_the_last_worker_are_not_waited_for() -> None
         list(there.each(abs, [(1,)]))
 
 
-def test_a_model_that_ends_worker_after_worker_is_told() -> None:
+def test_a_model_that_ends_worker_after_worker_is_reported() -> None:
     there = Workers(1, "dask", cluster=Cluster(_Crashing(), "tcp://there:0"))
     with pytest.raises(EndedError, match="several workers of the cluster ended: a model crashed"):
         list(there.each(abs, [(1,)]))

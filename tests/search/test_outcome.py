@@ -114,7 +114,7 @@ def test_the_growth_of_a_large_front_is_estimated_closely(objectives: int) -> No
     assert table["hypervolume"].to_numpy() == pytest.approx(fractions, abs=0.02)
 
 
-def test_one_design_on_the_front_is_told_in_the_singular() -> None:
+def test_one_design_on_the_front_is_reported_in_the_singular() -> None:
     one, two = np.array([[1.0]]), np.array([[1.0], [1.0]])
     assert "the 1 on the front is its whole Pareto front." in statement("x", 5, 5, one, 0, True)
     assert "(1 distinct point)" in statement("x", 5, 5, two, 0, True)

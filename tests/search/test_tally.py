@@ -183,7 +183,7 @@ def test_undefined_and_infinite_designs_are_counted_and_not_offered() -> None:
     assert ways == []
 
 
-def test_a_sample_of_infeasible_designs_is_told_with_the_first_constraint_of_each() -> None:
+def test_a_sample_of_infeasible_designs_is_reported_with_the_first_constraint_of_each() -> None:
     rng = np.random.default_rng(2)
     objectives, constrained = rng.normal(size=(6_000, 1)), rng.normal(0.0, 4.0, size=(6_000, 3))
     broken = violations(CONSTRAINTS, constrained) > 0

@@ -19,7 +19,7 @@ def write(folder: Path, model: str = MODEL, text: str = STUDY) -> Path:
     return folder / "study.toml"
 
 
-def test_a_misspelt_move_is_told_at_the_line_of_the_function(tmp_path: Path) -> None:
+def test_a_misspelt_move_is_reported_at_the_line_of_the_function(tmp_path: Path) -> None:
     declared = MODEL.replace("def toy(", '@monotonic(speed="+lanez")\ndef toy(')
     model = declared.replace("import Array,", "import monotonic, Array,")
     line = model.split("\n").index('@monotonic(speed="+lanez")') + 1
@@ -31,7 +31,7 @@ def test_a_misspelt_move_is_told_at_the_line_of_the_function(tmp_path: Path) -> 
     assert "declarations.py" not in text
 
 
-def test_what_raises_inside_the_engine_is_told_at_the_users_line(tmp_path: Path) -> None:
+def test_what_raises_inside_the_engine_is_reported_at_the_users_line(tmp_path: Path) -> None:
     model = MODEL.replace('"speed", low=0)', '"speed", low=5, high=1)')
     line = next(i for i, each in enumerate(model.split("\n"), 1) if "high=1" in each)
     with pytest.raises(InputError) as error:
@@ -51,7 +51,7 @@ def test_exhaustive_on_a_continuum_advises_bounds_first(tmp_path: Path) -> None:
     assert said.index('"bound" with a tolerance') < said.index('"evolution"')
 
 
-def test_a_run_that_is_moved_aside_is_told_in_a_line(tmp_path: Path) -> None:
+def test_a_run_that_is_moved_aside_is_reported_in_a_line(tmp_path: Path) -> None:
     path, out = write(tmp_path, text=STUDY.replace("steps = 100", "steps = 3")), tmp_path / "out"
     first = CliRunner().invoke(commands, ["run", str(path), "--out", str(out)])
     assert "held another" not in first.output

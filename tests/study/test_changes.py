@@ -176,13 +176,13 @@ def test_one_figure_of_one_row_is_overridden(rows: dse.Study) -> None:
         (lambda s: s.with_row("link", "slow", size=-1), "size = -1 B is outside its domain"),
     ],
 )
-def test_what_cannot_be_is_told(rows: dse.Study, ask: Any, words: str) -> None:
+def test_what_cannot_be_is_reported(rows: dse.Study, ask: Any, words: str) -> None:
     with pytest.raises(dse.InputError) as caught:
         ask(rows)
     assert re.search(words, str(caught.value)), caught.value
 
 
-def test_every_problem_is_told_at_once(rows: dse.Study) -> None:
+def test_every_problem_is_reported_at_once(rows: dse.Study) -> None:
     with pytest.raises(dse.InputError) as caught:
         rows.with_inputs(clok=1, clock="2 GB", lanes=2.5)
     assert len(caught.value.problems) == 3
@@ -201,7 +201,7 @@ def test_an_input_that_changes_nothing_is_refused() -> None:
         study.with_inputs(granularity="2 KiB")
 
 
-def test_an_override_in_a_file_that_cannot_be_is_told(rows: dse.Study) -> None:
+def test_an_override_in_a_file_that_cannot_be_is_reported(rows: dse.Study) -> None:
     for override, words in (
         ('{ slow = { sise = "3 KiB" } }', "the row 'slow' has no value 'sise'\n.*'size'"),
         ('{ slwo = { size = "3 KiB" } }', "'slwo' is not an option\n.*'slow'"),

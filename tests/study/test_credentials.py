@@ -215,7 +215,7 @@ def test_no_password_of_an_argument_is_shown(
     assert "***" in told and "Hunter2" not in told
 
 
-def test_the_copy_of_a_study_is_told_to_have_no_password(tmp_path: Path) -> None:
+def test_the_copy_of_a_study_is_reported_to_have_no_password(tmp_path: Path) -> None:
     (tmp_path / "toy_model.py").write_text(MODEL)
     text = STUDY + '[run]\nstorage = "postgresql://me:***@127.0.0.1:1/dse"\n'
     (tmp_path / "study.toml").write_text(text)

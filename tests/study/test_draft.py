@@ -93,7 +93,7 @@ def test_costs_of_an_interface_are_those_of_the_catalog_in_the_hosts_cycles(tmp_
     assert rows["instruction"] == {"overhead": 111, "latency": 4, "latency_per_byte": 0.25}
 
 
-def test_names_that_are_not_there_are_told_at_once_with_the_nearest(tmp_path: Path) -> None:
+def test_names_that_are_not_there_are_reported_at_once_with_the_nearest(tmp_path: Path) -> None:
     wrong = ["--kernel", "ase", "--host", "sparct4", "--engine", "sha265", "--interface", "axidma"]
     told = new("a.toml", *wrong, cwd=tmp_path, code=2).stderr
     for near in ("aes", "sparc-t4", "sha256", "axi-dma"):
@@ -106,7 +106,7 @@ def test_names_that_are_not_there_are_told_at_once_with_the_nearest(tmp_path: Pa
     assert "hosts: discrete-gpu, integrated-gpu, shared-memory-gpu" in told
 
 
-def test_options_that_do_not_go_together_are_told_at_once(tmp_path: Path) -> None:
+def test_options_that_do_not_go_together_are_reported_at_once(tmp_path: Path) -> None:
     told = new("a.toml", "--question", "offload", "--host", "x", cwd=tmp_path, code=2).stderr
     assert "--question" in told
     assert "--from PROFILE" in told
@@ -186,7 +186,7 @@ def test_blocks_take_the_time_of_the_cpu_and_sizes_end_with_all_that_could_move(
             assert written["inputs"][name] == value
 
 
-def test_what_is_not_a_profile_of_one_program_is_told(tmp_path: Path) -> None:
+def test_what_is_not_a_profile_of_one_program_is_reported(tmp_path: Path) -> None:
     told = new("a.toml", "--from", PROFILES, cwd=tmp_path, code=2).stderr
     assert "a study is of one program" in told
     (tmp_path / "fft.json").write_text("{}")

@@ -66,6 +66,6 @@ def test_the_search_is_chosen_without_running_a_model(space: dict[str, Any], met
     assert bool(told) == (method == "evolution")
 
 
-def test_that_bounds_would_never_end_is_told_without_running_a_model() -> None:
+def test_that_bounds_would_never_end_is_reported_without_running_a_model() -> None:
     with pytest.raises(dse.InputError, match="bound would never end: speed does not declare how"):
         _study({"method": "bound", "tolerance": 0.01}, depth=REAL, width=REAL)

@@ -95,7 +95,7 @@ def test_a_file_beside_hides_no_package(tmp_path: Path) -> None:
     assert {p.name for p in study.code} == {"m.py", "helper.py"}
 
 
-def test_what_a_helper_raises_is_told_with_its_place(tmp_path: Path) -> None:
+def test_what_a_helper_raises_is_reported_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"importing m\.py raised ZeroDiv.*line 1 of helper\.py"):
         _study(tmp_path / "a", TOP, helper="FACTOR = 1 / 0\n")
     with pytest.raises(InputError, match=r"importing m\.py raised SyntaxError"):

@@ -175,7 +175,7 @@ def test_a_misspelt_key_is_one_problem(table: dict[str, Any], told: str) -> None
     assert problem.message.startswith("unknown key")
 
 
-def test_what_is_missing_beside_misspelt_keys_is_told() -> None:
+def test_what_is_missing_beside_misspelt_keys_is_reported() -> None:
     curve = {"quantities": ["speedup"], "alng": "granularity"}
     told = [p.where for p in _told({**SERVICE, "curve": [curve]})]
     assert told == ["curve[1].name", "curve[1].axis", "curve[1].alng"]
@@ -204,7 +204,7 @@ def test_a_table_of_a_wrong_shape_is_one_problem(
     assert remedy in problem.remedy
 
 
-def test_both_directions_are_told_as_such() -> None:
+def test_both_directions_are_reported_as_such() -> None:
     both = {"maximize": "speedup", "minimize": "acceleration", "foo": 1}
     (unknown,) = _told({**SERVICE, "objective": [both]})
     assert unknown.where == "objective[1].foo"

@@ -117,7 +117,9 @@ def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
     assert sum(shares) == pytest.approx(1)
 
 
-def test_explain_without_a_design_takes_the_compromise_and_a_bad_folder_is_told(runs: Path) -> None:
+def test_explain_without_a_design_takes_the_compromise_and_a_bad_folder_is_reported(
+    runs: Path,
+) -> None:
     assert "design 4 of" in _dse("explain", "sparc_evolution", cwd=runs).stdout
     assert "is not a run folder" in _dse("explain", "nothing", cwd=runs, code=2).stderr
     assert "0 to 4" in _dse("explain", "sparc_evolution", "--design", "5", cwd=runs, code=2).stderr

@@ -141,11 +141,11 @@ def remarks(calls: Mapping[str, int]) -> list[str]:
     """Return what the reader of a profile should know of library functions, by their calls."""
     found = []
     if handlers := sorted(set(_SIGNALS) & set(calls)):
-        told = ", ".join(handlers)
-        found.append(f"signal handlers ({told}) count as called by the interrupted function")
+        names = ", ".join(handlers)
+        found.append(f"signal handlers ({names}) count as called by the interrupted function")
     if commands := [name for name in _COMMANDS if calls.get(name)]:
-        told = ", ".join(commands)
-        found.append(f"other programs ran ({told}): the profile does not contain them")
+        names = ", ".join(commands)
+        found.append(f"other programs ran ({names}): the profile does not contain them")
     if calls.get("syscall"):
         found.append(
             "system calls by number (syscall): the profile does not count their reads and writes"

@@ -102,8 +102,8 @@ def _built_parts(path: Path, link_flags: tuple[str, ...], folder: Path) -> Parts
     each_flags = {tuple(each.about["flags"]) for each in linked.modules}
     notes = [f"not instrumented: {each}" for each in linked.native]
     if len(levels) > 1:
-        told = ", ".join(f"{n} at -O{level}" for level, n in sorted(levels.items()))
-        notes.append(f"files were compiled at different levels: {told}")
+        counts = ", ".join(f"{n} at -O{level}" for level, n in sorted(levels.items()))
+        notes.append(f"files were compiled at different levels: {counts}")
     return Parts(
         name=path.name,
         modules=tuple(modules),

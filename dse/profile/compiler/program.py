@@ -126,7 +126,7 @@ def _keeps(path: Path, found: _Inputs, temporary: bool) -> bool:
         for name, content in elf.members(path, data):
             records = list(unpacked(elf.section(content, SECTION)))
             if not _instrumented(records):
-                absent.append(_told(f"{path.name}({name})", records))
+                absent.append(_name_native(f"{path.name}({name})", records))
         found.native += absent
         return bool(absent)
     records = list(unpacked(elf.section(data, SECTION)))
@@ -140,7 +140,7 @@ def _keeps(path: Path, found: _Inputs, temporary: bool) -> bool:
         return True  # such as a script of the linker
     if _instrumented(records):
         return False
-    found.native.append(_told(path.name, records))
+    found.native.append(_name_native(path.name, records))
     if temporary:
         found.objects.append(Record("object", {}, data))
     return not temporary
@@ -150,7 +150,7 @@ def _instrumented(records: Sequence[Record]) -> bool:
     return bool(records) and all(each.kind == "module" for each in records)
 
 
-def _told(name: str, records: Sequence[Record]) -> str:
+def _name_native(name: str, records: Sequence[Record]) -> str:
     reasons = [each for each in records if each.kind == "native"]
     if not reasons:
         return f"{name} (not built by dse profile cc)"

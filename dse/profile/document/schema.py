@@ -95,7 +95,7 @@ class Function(_Part):
     )
     io: bool | None = Field(
         default=None,
-        description="whether it is a library function that does input or output; null: not told",
+        description="whether it is a library function that does input or output; null: unknown",
     )
 
 
@@ -202,7 +202,7 @@ class Context(_Part):
     computation: Count
     entered: Count | None = Field(
         default=None,
-        description="invocations while no other one of the function lived; null: not told",
+        description="invocations while no other one of the function lived; null: unknown",
     )
 
 

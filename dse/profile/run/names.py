@@ -84,12 +84,12 @@ def unique(names: Sequence[str], files: Sequence[str]) -> list[str]:
     ['f (a.c)', 'f (b.c)', 'g']
     """
     often = Counter(names)
-    told = [
+    labels = [
         f"{name} ({file})" if often[name] > 1 and file else name
         for name, file in zip(names, files, strict=True)
     ]
-    often, seen, result = Counter(told), Counter[str](), []
-    for name in told:
+    often, seen, result = Counter(labels), Counter[str](), []
+    for name in labels:
         seen[name] += 1
         result.append(f"{name} #{seen[name]}" if often[name] > 1 and seen[name] > 1 else name)
     return result

@@ -15,7 +15,7 @@ from dse.evaluate.trace import reaches
 from dse.model.quantity import Quantity
 from dse.study.findings import Findings, Place
 from dse.study.resolve.inputs import Inputs, overrides
-from dse.study.resolve.objectives import BoundValues, describe_value
+from dse.study.resolve.objectives import BoundValues, show_value
 from dse.study.resolve.variables import Variables
 from dse.study.schema import CatalogRow, CatalogTable, InputValue, Provenance, StudyFile
 
@@ -113,7 +113,7 @@ def override_notes(file: StudyFile) -> Iterator[str]:
                 place = Place(section) / key / "override"
                 for option, numbers in overrides(table).items():
                     for name, number in numbers.items():
-                        text = f"{name} of {option} is {describe_value(number)}"
+                        text = f"{name} of {option} is {show_value(number)}"
                         yield f"{place}: {text}, the study's own value"
 
 

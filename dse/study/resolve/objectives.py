@@ -143,7 +143,7 @@ def resolve_conditions(
     return conditions
 
 
-def describe_value(given: Any) -> str:
+def show_value(given: Any) -> str:
     """Return a number as the study wrote it, also an uncertain one."""
     if isinstance(given, UncertainTable):
         return describe_distribution(given)
@@ -157,7 +157,7 @@ def describe_conditions(at: Mapping[str, Any]) -> str:
     'at granularity = 1 KiB, lanes = 4'
     """
     texts = [
-        f"{name} {'' if isinstance(value, UncertainTable) else '= '}{describe_value(value)}"
+        f"{name} {'' if isinstance(value, UncertainTable) else '= '}{show_value(value)}"
         for name, value in at.items()
     ]
     return f"at {', '.join(texts)}" if at else ""

@@ -176,10 +176,10 @@ def resolve_reduction(
     if reduce is None:
         return None
     if reduce == "worst":
-        return Reduction("max" if upper else "min", told="worst")
+        return Reduction("max" if upper else "min", label="worst")
     if reduce.strip().endswith("%"):
         share = float(reduce.strip().removesuffix("%")) / 100.0
-        return Reduction("quantile", share if upper else 1.0 - share, told=reduce.strip())
+        return Reduction("quantile", share if upper else 1.0 - share, label=reduce.strip())
     how: Any = reduce
     return Reduction(how, 0.5 if quantile is None else quantile)
 
@@ -305,7 +305,7 @@ def _with_samples(
         return asked
     reduction = asked.reduction
     if reduction is None and isinstance(asked, Constraint):
-        reduction = Reduction("max" if asked.upper else "min", told="worst")
+        reduction = Reduction("max" if asked.upper else "min", label="worst")
     elif reduction is None:
         reduction = Reduction("mean")
     count = plural(samples - corners, "sample")
@@ -324,7 +324,7 @@ def _notes(
 ) -> Iterator[str]:
     """Yield a note on each uncertain input, and on each target that depends on one."""
     for source in uncertainty.sources:
-        yield f"{source.where} is uncertain: {source.told}"
+        yield f"{source.where} is uncertain: {source.text}"
     corners = ""
     if uncertainty.corners:
         count = plural(uncertainty.corners, "corner")

@@ -132,7 +132,7 @@ def raw_split(program: Dataflow, chosen: set[str]) -> defaultdict[str, float]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_functions_in_several_contexts_are_divided_as_told(seed: int) -> None:
+def test_functions_in_several_contexts_are_divided_as_given(seed: int) -> None:
     program = from_profile(profile_of(Machine(seed, functions=5, helpers=2).trace))
     names = program.candidates
     for count in (1, 2, 3):

@@ -129,7 +129,7 @@ def test_nothing_at_every_size_is_the_empty_law() -> None:
         ([16, 64, 256], [1, -2, 3], "at least 0"),
     ],
 )
-def test_bad_data_are_told(sizes: list[int], counts: list[int], message: str) -> None:
+def test_bad_data_are_reported(sizes: list[int], counts: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fit_law(sizes, counts)
 

@@ -83,7 +83,7 @@ def test_what_does_io_stays_and_all_that_calls_it(seed: int) -> None:
     assert set(found) == expected | {"main"} | {names[f] for f in io}
 
 
-def test_the_shortest_way_to_the_io_is_told() -> None:
+def test_the_shortest_way_to_the_io_is_reported() -> None:
     # main > a > b > c > d > write, and b > write in another context
     parent = np.array([-1, 0, 1, 2, 3, 4, 0, 6])
     function = np.array([0, 1, 2, 3, 4, 5, 2, 5])
@@ -216,7 +216,7 @@ def test_a_study_may_override_what_stays() -> None:
         ),
     ],
 )
-def test_what_cannot_be_included_is_told(given: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_included_is_reported(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         study(**given)
 

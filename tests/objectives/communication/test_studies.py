@@ -209,7 +209,7 @@ def test_the_report_holds_the_sections(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "study" / "profiles" / "rotate" / "iterative-128.json").exists()
 
 
-def test_a_study_without_dataflow_is_told_so() -> None:
+def test_a_study_without_dataflow_is_reported_so() -> None:
     study = dse.load(STUDIES / "gpu_memory.toml")
     result = study.run()
     for section in (accelerators, limits, functions, scaling):

@@ -183,7 +183,7 @@ def test_table_and_names() -> None:
         verdict(PROGRAM, "f99")
 
 
-def test_a_bad_setting_is_told_with_all_its_problems() -> None:
+def test_a_bad_setting_is_reported_with_all_its_problems() -> None:
     with pytest.raises(InputError) as error:
         Setting(computation_factor=0.0, overhead=-1.0, least_speedup=0.5)
     where = [p.where for p in error.value.problems]

@@ -99,7 +99,7 @@ def test_callgrind_by_hand(tmp_path: Path) -> None:
         (GRIND, "# callgrind format\nevents: Ir\n", "", "whole output"),
     ],
 )
-def test_bad_callgrind_is_told_with_its_line(
+def test_bad_callgrind_is_reported_with_its_line(
     tmp_path: Path, old: str, new: str, where: str, told: str
 ) -> None:
     path = tmp_path / "callgrind.out.1"
@@ -224,7 +224,7 @@ def test_tables_of_a_profile_give_its_dataflow(tmp_path: Path) -> None:
         ("functions", TABLES["functions"], HEADER, "", "has no rows"),
     ],
 )
-def test_bad_tables_are_told_with_line_and_column(
+def test_bad_tables_are_reported_with_line_and_column(
     tmp_path: Path, table: str, old: str, new: str, where: str, told: str
 ) -> None:
     with pytest.raises(InputError) as error:
@@ -262,7 +262,7 @@ def test_a_model_of_blocks_says_that_calls_are_not_enough(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("load", [Workloads.load, load_dataflows])
-def test_what_is_not_a_profile_is_told_with_every_form(
+def test_what_is_not_a_profile_is_reported_with_every_form(
     tmp_path: Path, load: Callable[[Path], object]
 ) -> None:
     path = tmp_path / "notes.txt"
@@ -276,7 +276,9 @@ def test_what_is_not_a_profile_is_told_with_every_form(
 
 
 @pytest.mark.parametrize("load", [Workloads.load, load_dataflows])
-def test_every_problem_of_a_folder_is_told(tmp_path: Path, load: Callable[[Path], object]) -> None:
+def test_every_problem_of_a_folder_is_reported(
+    tmp_path: Path, load: Callable[[Path], object]
+) -> None:
     profile = profile_of(Machine(3, functions=3).trace)
     bare = profile.model_copy(
         update={"settings": profile.settings.model_copy(update={"caches": (), "transfers": False})}

@@ -50,7 +50,7 @@ def test_equal_inputs_are_run_once() -> None:
     assert sum(ROWS) <= 360  # as many as there are designs
 
 
-def test_scenarios_and_what_is_bound_are_told_apart() -> None:
+def test_scenarios_and_what_is_bound_are_distinguished() -> None:
     (model,) = remembering(evaluator()).model_graph.models
     speeds = np.array([[1.0], [2.0], [np.nan]])
     sizes = np.array([1.0, 2.0, 2.0, -0.0])

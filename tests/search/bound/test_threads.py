@@ -67,7 +67,7 @@ def test_threads_give_a_continuum_the_same_front(monkeypatch: pytest.MonkeyPatch
     assert_same(ended(begun(judge, 0.05, 3)), ended(begun(judge, 0.05, 1)))
 
 
-def test_the_first_error_in_order_is_told_whichever_comes_first() -> None:
+def test_the_first_error_in_order_is_reported_whichever_comes_first() -> None:
     def work(number: int) -> int:
         if number % 2:
             time.sleep(0.02 / number)  # the first error is the last to come

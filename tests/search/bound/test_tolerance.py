@@ -87,7 +87,7 @@ def test_a_share_of_one_and_an_amount_of_another_are_not_confused() -> None:
         ({"area": 0.1}, r"is 0 for an objective, but no front of a continuum is exact"),
     ],
 )
-def test_what_is_wrong_with_a_tolerance_is_told(given: Any, told: str) -> None:
+def test_what_is_wrong_with_a_tolerance_is_reported(given: Any, told: str) -> None:
     with pytest.raises(InputError, match=told):
         study(tolerance=given)
 

@@ -248,7 +248,9 @@ def test_regions_along_one_of_two_weighted_inputs_sum_the_weights_of_the_other()
         ({"weights": [1, 2, 3], "reduce": "max"}, ["go with a mean", '"harmonic mean"']),
     ],
 )
-def test_weights_that_cannot_be_are_told_once(change: dict[str, Any], message: list[str]) -> None:
+def test_weights_that_cannot_be_are_reported_once(
+    change: dict[str, Any], message: list[str]
+) -> None:
     given = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": "mean"}
     with pytest.raises(dse.InputError) as error:
         study([given | change])

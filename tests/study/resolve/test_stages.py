@@ -232,7 +232,7 @@ def _everywhere(content: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any
 
 
 @pytest.mark.parametrize("section", STUDY)
-def test_odd_values_anywhere_are_told_in_words(section: str) -> None:
+def test_odd_values_anywhere_are_reported_in_words(section: str) -> None:
     for place in _everywhere(STUDY[section], (section,)):
         for value in ODD:
             try:

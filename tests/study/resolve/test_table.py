@@ -209,7 +209,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("table", "text", "said"), SAID)
-def test_what_is_wrong_is_told(tmp_path: Path, table: str, text: str, said: list[str]) -> None:
+def test_what_is_wrong_is_reported(tmp_path: Path, table: str, text: str, said: list[str]) -> None:
     with pytest.raises(InputError) as error:
         dse.load(_study(tmp_path, table, text))
     for words in said:
@@ -271,7 +271,7 @@ def test_evolution_reaches_every_row_of_a_table(tmp_path: Path) -> None:
         ("1,NA\n2,NA\n", "column 'latency' has no value in any row"),
     ],
 )
-def test_a_column_without_numbers_is_told_once(tmp_path: Path, rows: str, told: str) -> None:
+def test_a_column_without_numbers_is_reported_once(tmp_path: Path, rows: str, told: str) -> None:
     content = '[[objective]]\nminimize = "latency"\n[[objective]]\nminimize = "lanes"\n'
     (tmp_path / "rows.csv").write_text(f"lanes,latency\n{rows}", encoding="utf-8")
     path = tmp_path / "rows.toml"

@@ -25,7 +25,7 @@ def study(folder: Path, table: str, text: str = STUDY) -> dse.Study:
     ("header", "near"),
     [("area [LUTz]", "LUT"), ("area [KB]", "kB"), ("area (B/cyle)", "B/cycle")],
 )
-def test_a_misspelt_unit_in_brackets_is_told_with_the_nearest(
+def test_a_misspelt_unit_in_brackets_is_reported_with_the_nearest(
     tmp_path: Path, header: str, near: str
 ) -> None:
     with pytest.raises(InputError) as error:

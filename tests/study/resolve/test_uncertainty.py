@@ -48,7 +48,7 @@ def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
         ("clock", {"between": ["1 GHz", "2 GHz"]}, "the clock cannot be uncertain"),
     ],
 )
-def test_bad_input_is_told(where: str, given: dict[str, Any], told: str) -> None:
+def test_bad_input_is_reported(where: str, given: dict[str, Any], told: str) -> None:
     made = content({"maximize": "speedup", "at": {"granularity": 4096}})
     made["inputs"] = {**made["inputs"], where: given}
     with pytest.raises(dse.InputError) as raised:
@@ -57,7 +57,7 @@ def test_bad_input_is_told(where: str, given: dict[str, Any], told: str) -> None
     assert len(raised.value.problems) == 1, raised.value
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     made = content(
         {"maximize": "speedup", "at": {"granularity": {"between": ["4 KiB", "1 KiB"]}}},
         {"maximize": "speedup", "name": "s", "at": {"granularity": 64}, "reduce": "quantile"},

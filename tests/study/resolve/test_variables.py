@@ -53,7 +53,7 @@ def test_subsets_have_as_many_parts_as_asked_for(least: int, most: int, count: i
     assert study({"accelerated": table}).run().certificate.designs == 2 * count
 
 
-def test_what_is_wrong_with_subsets_is_told() -> None:
+def test_what_is_wrong_with_subsets_is_reported() -> None:
     for table, message in (
         ({"subsets": "selection", "of": ["idkt"]}, r"no part 'idkt'.*\n.*did you mean 'idct'"),
         ({"subsets": "selection"}, r"20 parts have 1,048,576 subsets\n.*12 of them at most"),
@@ -84,7 +84,7 @@ def test_what_is_excluded_is_no_candidate_nor_is_what_calls_it() -> None:
         study(table, {"file": JPEG, "exclude": ["get_symbol"]})
 
 
-def test_what_cannot_be_excluded_is_told() -> None:
+def test_what_cannot_be_excluded_is_reported() -> None:
     table = {"accelerated": {"subsets": "selection", "of": ["idct"]}}
     with pytest.raises(dse.InputError, match=r"no function 'idkt'\n.*did you mean 'idct'"):
         study(table, {"file": JPEG, "exclude": ["idkt"]})

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+import dse
 from dse.model.units import read
 from dse.problems import InputError
 from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
+from tests.toy import STUDY, written
 
 GOOD = """
 about = "Ways to attach an engine"
@@ -223,3 +225,15 @@ def test_the_same_unit_twice_is_one(tmp_path: Path, unit: str) -> None:
     text = f'about = "x"\nsource = "y"\n[row]\nabout = "z"\ncomputational_index = {given}\n'
     found = load(tmp_path, text).rows["row"].values["computational_index"]
     assert read(found.text, "cycle/B") == 90
+
+
+def test_a_catalog_may_give_plain_numbers_and_an_override_may_not(tmp_path: Path) -> None:
+    clocks = 'about = "x"\nsource = "a book"\n[fast]\nabout = "a"\nclock = "2e9"\n'
+    (tmp_path / "clocks.toml").write_text(f'{clocks}[slow]\nabout = "b"\nclock = 1e9\n')
+    old = 'clock = { real = ["100 MHz", "2 GHz"], steps = 100, log = true }'
+    text = STUDY.replace(old, 'rate = { catalog = "clocks.toml" }')
+    study = dse.load(written(tmp_path, text=text))
+    assert [row["clock"] for row in study.choices["rate"].values()] == [2e9, 1e9]
+    wrong = text.replace('toml" }', 'toml", override = { slow = { clock = "3" } } }')
+    with pytest.raises(InputError, match=r"space\.rate\.slow\.clock: '3' has no unit"):
+        dse.load(written(tmp_path, text=wrong))

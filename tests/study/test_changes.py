@@ -236,3 +236,16 @@ def test_a_study_of_a_table_has_no_inputs(tmp_path: Path) -> None:
     text = '[study]\nname = "t"\ntable = "designs.csv"\n[[objective]]\nmaximize = "speed"\n'
     with pytest.raises(dse.InputError, match="a study of a table has no inputs"):
         _written(tmp_path, text).with_inputs(lanes=1)
+
+
+def test_what_is_outside_the_space_is_noted(toy: dse.Study) -> None:
+    found = toy.evaluate({"lanes": [64, 100], "clock": [2e9, 1.2345e9], "size": "2 KiB"})
+    assert found["outside"].tolist() == [
+        "",
+        "lanes = 100 is outside 1 to 64; clock = 1.234 GHz is between values of the space",
+    ]
+    front = toy.run(workers=1).front.designs
+    assert not toy.evaluate(front)["outside"].any()
+    note = "space.lanes: 100 is outside 1 to 64, the space of the study"
+    assert note in toy.with_inputs(lanes=100).notes
+    assert not any("space.lanes" in note for note in toy.with_inputs(lanes=64).notes)

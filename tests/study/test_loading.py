@@ -11,7 +11,7 @@ import pytest
 import dse
 from dse.problems import InputError
 from dse.study.loading import fingerprint, load_model
-from tests.toy import HEAD, ONE
+from tests.toy import HEAD, MODEL, ONE, written
 
 ROOT = Path(__file__).parents[2]
 CRYPTO = ROOT / "studies" / "crypto.toml"
@@ -179,3 +179,31 @@ def test_functions_of_scripts_count_with_what_they_hold() -> None:
 
     first, same, other = (fingerprint(made(f)) for f in (1.0, 1.0, 2.0))  # type: ignore[arg-type]
     assert first == same != other
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "def toy(",
+            '@monotonic(speed="+lanez")\ndef toy(',
+            "toy: 1 problem\n  speed: '+lanez' is not a sign and an input",
+        ),
+        (
+            '"speed", low=0)',
+            '"speed", low=5, high=1)',
+            "raised ValueError: the domain [5, 1] of 'speed' is empty",
+        ),
+    ],
+)
+def test_a_wrong_declaration_is_reported_at_the_users_line(
+    tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    model = MODEL.replace(old, new, 1).replace("import Array,", "import monotonic, Array,")
+    line = next(i for i, each in enumerate(model.split("\n"), 1) if new.split("\n")[0] in each)
+    with pytest.raises(InputError) as error:
+        dse.load(written(tmp_path, model=model))
+    (problem,) = error.value.problems
+    assert problem.where == "study.models[1]"
+    assert words in problem.message and f"line {line}" in problem.message
+    assert "declarations.py" not in problem.message

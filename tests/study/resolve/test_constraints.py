@@ -36,10 +36,45 @@ def small(**changes: Any) -> dict[str, Any]:
     return crypto(**few | changes)
 
 
-def messages(content: dict[str, Any]) -> str:
+AREA = "400 kLUT4"
+
+
+@pytest.mark.parametrize(
+    ("changes", "models", "words"),
+    [
+        # the acceleration of a lane follows from clock, element and host: it cannot be given beside
+        ({"base_acceleration": 1.0}, [], ["'base_acceleration'"]),
+        (
+            {"acceleration": 8},
+            ["objectives.machine:lanes_for"],
+            ["'lanes' is given twice", "lanes_for"],
+        ),
+        ({"overlap": {"real": [0.0, 0.75]}}, [], ["overlap"]),
+        ({"area": AREA}, [], ["'kLUT4' is in LUT4, not LUT"]),
+        (
+            {"call_rate": 4000},
+            [],
+            ["'call_rate' is given twice", "objectives.machine:requests"],
+        ),
+    ],
+)
+def test_contradictions_are_refused(
+    changes: dict[str, Any], models: list[str], words: list[str]
+) -> None:
+    content = crypto(**{name: value for name, value in changes.items() if name != "area"})
+    content["study"]["models"] += models
+    if "area" in changes:
+        next(c for c in content["constraint"] if c.get("quantity") == "area")["at_most"] = AREA
     with pytest.raises(InputError) as error:
         dse.from_mapping(content)
-    return str(error.value)
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_elements_are_not_calls() -> None:
+    content = crypto(call_rate="4000 element/s")
+    content["study"]["models"].remove("objectives.machine:requests")
+    with pytest.raises(InputError, match="'element/s' counts elements, not calls"):
+        dse.from_mapping(content)
 
 
 def test_a_load_that_nothing_carries_names_load_and_carrier() -> None:
@@ -57,41 +92,6 @@ def test_designs_that_cannot_carry_their_load_are_counted_with_the_reason() -> N
     assert " break this: the engine's slots of a stream" in told
     front = result.front.designs
     assert (front["stream_utilization"] < 1).all()
-
-
-def test_a_lane_has_one_acceleration() -> None:
-    # the acceleration of a lane follows from clock, element and host: it cannot be given beside
-    assert "'base_acceleration'" in messages(crypto(base_acceleration=1.0))
-
-
-def test_lanes_are_given_or_follow_from_an_acceleration() -> None:
-    content = crypto(acceleration=8)
-    content["study"]["models"].append("objectives.machine:lanes_for")
-    told = messages(content)
-    assert "'lanes' is given twice" in told
-    assert "lanes_for" in told
-
-
-def test_what_is_hidden_is_not_a_knob() -> None:
-    assert "overlap" in messages(crypto(overlap={"real": [0.0, 0.75]}))
-
-
-def test_areas_in_two_cells_are_refused() -> None:
-    content = crypto()
-    next(c for c in content["constraint"] if c.get("quantity") == "area")["at_most"] = "400 kLUT4"
-    assert "'kLUT4' is in LUT4, not LUT" in messages(content)
-
-
-def test_elements_are_not_calls() -> None:
-    content = crypto(call_rate="4000 element/s")
-    content["study"]["models"].remove("objectives.machine:requests")
-    assert "'element/s' counts elements, not calls" in messages(content)
-
-
-def test_a_rate_typed_beside_the_one_that_follows_is_refused() -> None:
-    told = messages(crypto(call_rate=4000))
-    assert "'call_rate' is given twice" in told
-    assert "objectives.machine:requests" in told
 
 
 def test_a_variable_that_reaches_only_some_objectives_is_noted() -> None:

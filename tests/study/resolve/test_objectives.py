@@ -232,27 +232,3 @@ def test_regions_along_one_of_two_weighted_inputs_sum_the_weights_of_the_other()
         (explained,) = of.explain(result, 5)
         regions.append(explained.regions[0].regions)
     assert regions[0] == regions[1]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"weights": [3, 1]}, ["weights", "2 numbers for 3 scenarios", "one per scenario"]),
-        ({"weights": [0, 0, 0]}, ["are all 0"]),
-        ({"weights": [-1, 2, 3]}, ["weights[1]", "-1", "0"]),
-        ({"weights": [1e308, 1e308, 1e308]}, ["too large a sum"]),
-        ({"weights": {"granularty": [1, 2, 3]}}, ["did you mean 'granularity'?"]),
-        ({"weights": {"granularity": [1, 2]}}, ["2 numbers for 3 values"]),
-        ({"weights": {"granularity": 3}}, ["weights.granularity", "is not a list"]),
-        ({"weights": "x"}, ["is not a list"]),
-        ({"weights": [1, 2, 3], "reduce": "max"}, ["go with a mean", '"harmonic mean"']),
-    ],
-)
-def test_weights_that_cannot_be_are_reported_once(
-    change: dict[str, Any], message: list[str]
-) -> None:
-    given = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": "mean"}
-    with pytest.raises(dse.InputError) as error:
-        study([given | change])
-    assert len(error.value.problems) == 1
-    assert all(part in str(error.value) for part in ["objective[1].weights", *message])

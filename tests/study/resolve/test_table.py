@@ -33,6 +33,10 @@ def _study(folder: Path, table: str, text: str = STUDY) -> Path:
     return path
 
 
+def _load(folder: Path, table: str, text: str = STUDY) -> dse.Study:
+    return dse.load(_study(folder, table, text))
+
+
 def _random(rows: int, seed: int = 0) -> pd.DataFrame:
     """Return a table with variables, two objectives, another column and missing values."""
     rng = np.random.default_rng(seed)
@@ -129,7 +133,7 @@ def test_a_wrong_front_is_refuted(tmp_path: Path) -> None:
 
 
 def test_filters_and_compromise_work_on_a_table(tmp_path: Path) -> None:
-    result = dse.load(_study(tmp_path, _random(500).to_csv(index=False))).run(workers=1)
+    result = _load(tmp_path, _random(500).to_csv(index=False)).run(workers=1)
     some = result.where("power < 0.5")
     assert len(some) == (result.front.designs["power"] < 0.5).sum() > 0
     assert result.compromise().name in result.front.designs.index
@@ -147,7 +151,7 @@ lanes, mode ,latency [us],energy_pJ,area,,design
 8,x,4,9,-,,d
 """
     text = STUDY.replace('"designs.csv"', '"designs.csv"\nmissing = ["fail"]')
-    study = dse.load(_study(tmp_path, table, text + '[columns]\narea = "mm"\n'))
+    study = _load(tmp_path, table, text + '[columns]\narea = "mm"\n')
     assert [o.unit for o in study.evaluator.objectives] == ["us", "mm"]
     assert study.evaluator.model_graph.quantities["energy_pJ"].unit == "pJ"
     assert list(study.evaluator.space.variables) == ["lanes", "energy_pJ", "mode", "table_design"]
@@ -161,19 +165,19 @@ def test_a_bound_with_a_unit_is_in_the_columns_unit(tmp_path: Path) -> None:
     table = "lanes,latency_us,area\n1,900,1\n2,1100,0\n"
     more = '[[constraint]]\nquantity = "latency_us"\nat_most = "1 ms"\n'
     text = STUDY.replace('"latency"', '"latency_us"') + more
-    result = dse.load(_study(tmp_path, table, text)).run(workers=1)
+    result = _load(tmp_path, table, text).run(workers=1)
     assert result.designs["feasible"].tolist() == [True, False]
 
 
 def test_equal_rows_all_stay(tmp_path: Path) -> None:
     table = "lanes,latency,area\n1,5,5\n1,5,5\n2,9,9\n1,4,6\n"
-    study = dse.load(_study(tmp_path, table))
+    study = _load(tmp_path, table)
     assert any("the variables of an earlier one" in note for note in study.notes)
     assert list(study.run(workers=1).front.designs.index) == [0, 1, 3]
 
 
 def test_a_table_of_objectives_alone_has_a_front(tmp_path: Path) -> None:
-    result = dse.load(_study(tmp_path, "latency,area\n1,5\n2,3\n3,4\n")).run(tmp_path / "run")
+    result = _load(tmp_path, "latency,area\n1,5\n2,3\n3,4\n").run(tmp_path / "run")
     assert list(result.front.designs.index) == [0, 1]
 
 
@@ -201,6 +205,18 @@ SAID = [
         ["did you mean 'latency'?", "unknown unit 'acre'", "'lanes'?", "'area' is an objective"],
     ),
     (
+        "lanes,latency,area\n1,3,1\n2,fast,1\n",
+        STUDY,
+        ["column 'latency' does not hold numbers: 'fast' in line 3"],
+    ),
+    ("latency,area\nNA,3\nNA,4\n", STUDY, ["column 'latency' has no value in any row"]),
+    (f"latency,{'x' * 100_000}\n1,2\n2,3\n", STUDY, ["column name of 100,000 characters"]),
+    (
+        "latency,area\n1,2\n",
+        STUDY.replace('"designs.csv"', "[1]"),
+        ["study.table: [1] is not a text"],
+    ),
+    (
         "latency,area,lanes\n1,2,3\n",
         STUDY + "[space]\nlanes = { integer = [1, 4] }\n",
         ["space.lanes: a table has the designs that it has"],
@@ -211,7 +227,7 @@ SAID = [
 @pytest.mark.parametrize(("table", "text", "said"), SAID)
 def test_what_is_wrong_is_reported(tmp_path: Path, table: str, text: str, said: list[str]) -> None:
     with pytest.raises(InputError) as error:
-        dse.load(_study(tmp_path, table, text))
+        _load(tmp_path, table, text)
     for words in said:
         assert words in str(error.value)
     assert len(error.value.problems) == len(said) or "study.missing" in said
@@ -226,7 +242,7 @@ def test_the_ranking_of_variables_is_their_fraction_of_the_variance(tmp_path: Pa
     table["latency"] = 7.0 * size**0.5 * factor
     table["area"] = 100.0 + 4.0 * depth + 9.0 * rng.standard_normal(4000)
     table.loc[:50, "size"] = np.nan
-    study = dse.load(_study(tmp_path, table.to_csv(index=False)))
+    study = _load(tmp_path, table.to_csv(index=False))
     latency, area = (rank_table_variables(study.evaluator)[n] for n in ("latency", "area"))
     # latency spans decades: of its logarithm, sizes and kinds are independent terms
     terms = {"size": np.var(np.log(size) / 2), "kind": np.var(np.log(factor))}
@@ -244,7 +260,7 @@ def test_the_ranking_of_variables_is_their_fraction_of_the_variance(tmp_path: Pa
 def test_samplers_draw_rows_of_the_table(tmp_path: Path, method: str) -> None:
     table = _random(2000).dropna().reset_index(drop=True)
     more = f'[search]\nmethod = "{method}"\nevaluations = 150\nseed = 2\n'
-    result = dse.load(_study(tmp_path, table.to_csv(index=False), STUDY + more)).run(tmp_path / "r")
+    result = _load(tmp_path, table.to_csv(index=False), STUDY + more).run(tmp_path / "r")
     assert not result.certificate.complete
     assert result.designs.index.is_unique
     for name in ("lanes", "mode", "latency", "area", "power"):
@@ -257,7 +273,7 @@ def test_samplers_draw_rows_of_the_table(tmp_path: Path, method: str) -> None:
 def test_evolution_reaches_every_row_of_a_table(tmp_path: Path) -> None:
     table = _random(300).dropna()
     more = '[search]\nmethod = "evolution"\nevaluations = 10000\n'
-    whole = dse.load(_study(tmp_path, table.to_csv(index=False))).run(workers=1)
+    whole = _load(tmp_path, table.to_csv(index=False)).run(workers=1)
     path = _study(tmp_path, table.to_csv(index=False), STUDY + more)
     result = dse.load(path).run(workers=1)
     assert result.certificate.complete
@@ -265,17 +281,40 @@ def test_evolution_reaches_every_row_of_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        ("1,3\n2,fast\n", "column 'latency' does not hold numbers: 'fast' in line 3"),
-        ("1,NA\n2,NA\n", "column 'latency' has no value in any row"),
-    ],
+    ("header", "near"),
+    [("area [LUTz]", "LUT"), ("area [KB]", "kB"), ("area (B/cyle)", "B/cycle")],
 )
-def test_a_column_without_numbers_is_reported_once(tmp_path: Path, rows: str, told: str) -> None:
-    content = '[[objective]]\nminimize = "latency"\n[[objective]]\nminimize = "lanes"\n'
-    (tmp_path / "rows.csv").write_text(f"lanes,latency\n{rows}", encoding="utf-8")
-    path = tmp_path / "rows.toml"
-    path.write_text(f'[study]\nname = "rows"\ntable = "rows.csv"\n{content}', encoding="utf-8")
+def test_a_misspelt_unit_in_brackets_is_reported_with_the_nearest(
+    tmp_path: Path, header: str, near: str
+) -> None:
     with pytest.raises(InputError) as error:
-        dse.load(path)
-    assert [problem.message for problem in error.value.problems] == [told]
+        _load(tmp_path, f"lanes,latency,{header}\n1,2,3\n2,1,4\n")
+    assert f"column '{header}' has the unit" in str(error.value)
+    assert f"did you mean '{near}'?" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["L2 (shared)", "bank [0]", "area [LUT]", "rate (p99)"])
+def test_other_texts_in_brackets_are_no_misspelt_units(tmp_path: Path, name: str) -> None:
+    table = f"lanes,latency,area,{name}\n1,2,3,4\n2,1,4,5\n" if "area" not in name else ""
+    _load(tmp_path, table or f"lanes,latency,{name}\n1,2,3\n2,1,4\n")
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_sampler_ends_once_it_has_drawn_each_row(tmp_path: Path, repeated: bool) -> None:
+    rows = [f"{i % 4},{i // 4},{9 - i},{i}" for i in range(8)]
+    rows += [rows[0]] if repeated else []
+    search = '[search]\nmethod = "RandomSampler"\nevaluations = 5000\ngeneration = 8\n'
+    text = "\n".join(["lanes,depth,latency,area", *rows])
+    certificate = _load(tmp_path, text, STUDY + search).run(workers=1).certificate
+    assert certificate.evaluated == 8
+    if repeated:
+        assert certificate.stopped == "stalled"
+        assert "each row that a sample can give was sampled" in certificate.statement
+    else:
+        assert certificate.stopped == "complete"
+
+
+def test_a_small_table_gets_few_draws_if_the_study_does_not_say(tmp_path: Path) -> None:
+    text = "lanes,latency,area\n" + "\n".join(f"{i},{9 - i},{i}" for i in range(8))
+    found = _load(tmp_path, text, STUDY + '[search]\nmethod = "TPESampler"\n')
+    assert found.plan.evaluations == 160

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-import dse
 from dse.explain.explanation import explain
 from dse.result.folder import read_answer
-from tests.evaluate.uncertain_studies import ROWS, content, study, values
+from tests.evaluate.uncertain_studies import ROWS, study, values
 
 
 def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
@@ -26,69 +25,6 @@ def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
     explained = explain(made, result, [int(chosen)])[0].robustness
     assert explained is not None
     assert kept["uncertainty"]["designs"][chosen]["chance"] == explained.chance
-
-
-@pytest.mark.parametrize(
-    ("where", "given", "told"),
-    [
-        ("latency", {"between": [2, 1]}, "inputs.latency.between: is reversed"),
-        ("latency", {"between": [2, 2]}, "inputs.latency.between: is empty"),
-        ("latency", {"between": ["1 B", 2]}, "inputs.latency.between[1]"),
-        ("latency", {"between": [-5, 2]}, "is outside its domain"),
-        ("latency", {"normal": -1, "deviation": 1}, "is outside its domain"),
-        ("latency", {"normal": 1}, "'normal' and 'deviation' go together"),
-        ("latency", {"normal": 1, "deviation": 0}, "inputs.latency.deviation: is not above 0"),
-        (
-            "latency",
-            {"lognormal": 1, "factor": 1},
-            "inputs.latency.factor: 1 should be greater than 1",
-        ),
-        ("latency", {"between": [1, 2], "uniform": [1, 2]}, "has 2 laws"),
-        ("latency", {"betwen": [1, 2]}, "unknown key 'betwen'"),
-        ("clock", {"between": ["1 GHz", "2 GHz"]}, "the clock cannot be uncertain"),
-    ],
-)
-def test_bad_input_is_reported(where: str, given: dict[str, Any], told: str) -> None:
-    made = content({"maximize": "speedup", "at": {"granularity": 4096}})
-    made["inputs"] = {**made["inputs"], where: given}
-    with pytest.raises(dse.InputError) as raised:
-        dse.from_mapping(made)
-    assert told in str(raised.value)
-    assert len(raised.value.problems) == 1, raised.value
-
-
-def test_all_that_is_wrong_is_reported_at_once() -> None:
-    made = content(
-        {"maximize": "speedup", "at": {"granularity": {"between": ["4 KiB", "1 KiB"]}}},
-        {"maximize": "speedup", "name": "s", "at": {"granularity": 64}, "reduce": "quantile"},
-        constraint=[{"quantity": "acceleration", "at_most": 9, "reduce": "mean"}],
-    )
-    made["inputs"] |= {"latency": {"between": [3, 1]}}
-    made["space"]["engine"]["rows"]["even"] = {"overhead": {"uniform": ["1 W", "2 W"]}}
-    with pytest.raises(dse.InputError) as raised:
-        dse.from_mapping(made)
-    told = str(raised.value)
-    for place in (
-        "inputs.latency.between",
-        "space.engine.rows.even.overhead.uniform[1]",
-        "objective[1].at.granularity.between",
-        "objective[2].quantile",
-        "constraint[1].reduce",
-    ):
-        assert place in told, place
-
-
-def test_a_file_is_not_drawn() -> None:
-    with pytest.raises(dse.InputError) as raised:
-        dse.from_mapping(
-            {
-                "study": {"name": "p", "models": ["objectives.communication:offload_functions"]},
-                "inputs": {"dataflow": {"between": [1, 2]}},
-                "space": {"byte_time": {"values": [1, 2]}},
-                "objective": [{"minimize": "area"}],
-            }
-        )
-    assert "inputs.dataflow: an uncertain number is not a file" in str(raised.value)
 
 
 def test_a_resumed_run_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:

@@ -53,24 +53,6 @@ def test_subsets_have_as_many_parts_as_asked_for(least: int, most: int, count: i
     assert study({"accelerated": table}).run().certificate.designs == 2 * count
 
 
-def test_what_is_wrong_with_subsets_is_reported() -> None:
-    for table, message in (
-        ({"subsets": "selection", "of": ["idkt"]}, r"no part 'idkt'.*\n.*did you mean 'idct'"),
-        ({"subsets": "selection"}, r"20 parts have 1,048,576 subsets\n.*12 of them at most"),
-        (
-            {"subsets": "workload", "of": ["idct"]},
-            r"'workload' chooses no named parts\n.*selection",
-        ),
-        ({"subsets": "selectoin", "of": ["idct"]}, r"'selectoin'\n.*did you mean 'selection'"),
-        (
-            {"subsets": "selection", "of": ["idct"], "least": 2},
-            "no subset of 1 part has 2 or more",
-        ),
-    ):
-        with pytest.raises(dse.InputError, match=message):
-            study({"accelerated": table})
-
-
 def test_what_is_excluded_is_no_candidate_nor_is_what_calls_it() -> None:
     program = load_dataflow(JPEG)
     assert "main" not in program.candidates

@@ -387,10 +387,8 @@ ODD: list[Any] = [
 
 def _places(content: Any, place: str) -> Iterator[str]:
     yield place
-    inner = content.items() if isinstance(content, dict) else ()
-    if isinstance(content, list):
-        inner = ((i + 1, each) for i, each in enumerate(content))
-    for key, value in inner:
+    inner = dict(enumerate(content, 1)) if isinstance(content, list) else content
+    for key, value in inner.items() if isinstance(inner, dict) else ():
         yield from _places(value, f"{place}.{key}")
 
 

@@ -23,8 +23,8 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
-from objectives.power_law import arrays
-from objectives.quantities import Acceleration, Latency, Overhead
+from objectives.power_law import alike, arrays
+from objectives.quantities import Acceleration, Latency, Overhead, speedup_of
 
 SYNC, SYNC_OS, ASYNC = 0.0, 1.0, 2.0
 
@@ -114,6 +114,7 @@ class Dispatch(NamedTuple):
 # ----------------------------------------------------------------------------- throughput of a core
 
 _ROUNDING = 1e-12
+_NO_COSTS = " =overhead =latency =cores_per_engine =queue_time =switch_time"
 
 
 def _part(about: str) -> Quantity:
@@ -125,8 +126,7 @@ class HostSpeedup:
     """What `host_speedup` gives."""
 
     speedup: Annotated[
-        Array,
-        Quantity("1", "throughput of a core over that before", low=0, over="core_time", worth=1.0),
+        Array, speedup_of("throughput of a core over that before", "core_time", symbol="")
     ]
     core_time: Annotated[
         Array, Quantity("1", "time of a core for what took it 1 before", low=0, better="lower")
@@ -152,10 +152,8 @@ class HostSpeedup:
     " -switch_time",
     core_time="+offload_rate +overhead +latency -acceleration =cores_per_engine +queue_time"
     " +switch_time",
-    core_work_time="=threading -accelerable_share =offload_rate =overhead =latency =acceleration"
-    " =cores_per_engine =queue_time =switch_time",
-    core_engine_time="-threading +accelerable_share =offload_rate =overhead =latency -acceleration"
-    " =cores_per_engine =queue_time =switch_time",
+    core_work_time="=threading -accelerable_share =offload_rate =acceleration" + _NO_COSTS,
+    core_engine_time="-threading +accelerable_share =offload_rate -acceleration" + _NO_COSTS,
     core_overhead_time="=threading =accelerable_share +offload_rate +overhead =latency"
     " =acceleration =cores_per_engine =queue_time =switch_time",
     core_latency_time="=threading =accelerable_share +offload_rate =overhead +latency"
@@ -163,13 +161,10 @@ class HostSpeedup:
     core_queue_time="=threading =accelerable_share +offload_rate =overhead =latency =acceleration"
     " =cores_per_engine +queue_time =switch_time",
     core_switch_time="=accelerable_share +offload_rate =overhead =latency =acceleration"
-    " =cores_per_engine"
-    " =queue_time +switch_time",
+    " =cores_per_engine =queue_time +switch_time",
     engine_utilization="+accelerable_share -offload_rate -overhead -latency -acceleration"
-    " +cores_per_engine"
-    " -queue_time -switch_time",
-    service_time="=threading +accelerable_share -offload_rate =overhead =latency -acceleration"
-    " =cores_per_engine =queue_time =switch_time",
+    " +cores_per_engine -queue_time -switch_time",
+    service_time="=threading +accelerable_share -offload_rate -acceleration" + _NO_COSTS,
 )
 def host_speedup(
     threading: Threading,
@@ -199,17 +194,13 @@ def host_speedup(
 
     Parameters
     ----------
-    threading : array_like
-        0 Sync, 1 Sync-OS, 2 Async.
     work : Work
         α [1] and n/C [call/cycle], both of one core that does all itself: n calls of the kernel
         while it spends C cycles.
     dispatch : Dispatch
         o0 and L of an offload [cycle], which the core spends whatever the threading.
-    acceleration : array_like
-        A, > 0; may be infinite.
-    cores_per_engine : array_like
-        Cores that share one engine, 1 to 1,024; all are busy.
+    threading, acceleration, cores_per_engine : array_like
+        0 Sync, 1 Sync-OS, 2 Async; A, which may be infinite; the cores, all of them busy.
     queue_time : array_like
         Q [cycle]; the wait of the core itself, not the wait of an offload while the core works.
     switch_time : array_like
@@ -242,7 +233,7 @@ def host_speedup(
     # cores that wait never request more than the engine serves: rounding causes the excess
     rounded = (how == SYNC) & (load >= 1.0) & (load <= 1.0 + _ROUNDING)
     load = np.where(rounded, np.nextafter(1.0, 0.0), load)
-    found = [speedup, total, *(part.copy()[()] for part in parts), load[()], (engine / rate)[()]]
+    found = [speedup, total, *alike(parts), load[()], (engine / rate)[()]]
     return HostSpeedup(*found)
 
 
@@ -345,14 +336,11 @@ def _closed(how: Array, service: Array, between: Array, count: Array) -> Array:
 @model
 @monotonic(
     engine_wait_time="=accelerable_share =offload_rate =overhead =latency =cores_per_engine"
-    " =switch_time"
-    " +queue_time +engine_utilization +service_time",
+    " =switch_time +queue_time +engine_utilization +service_time",
     offload_time="=accelerable_share =offload_rate +overhead +latency =cores_per_engine"
-    " =switch_time"
-    " +queue_time +engine_utilization +service_time",
+    " =switch_time +queue_time +engine_utilization +service_time",
     latency_reduction="-overhead -latency =cores_per_engine -switch_time -queue_time"
-    " -engine_utilization"
-    " -service_time",
+    " -engine_utilization -service_time",
     sync_wait_time="-threading +accelerable_share +offload_rate -overhead -latency"
     " +cores_per_engine =switch_time =queue_time =engine_utilization +service_time",
 )
@@ -380,11 +368,9 @@ def offload_time(
 
     Parameters
     ----------
-    threading, work, dispatch, switch_time :
+    threading, work, dispatch, cores_per_engine, switch_time :
         As of :func:`~objectives.accelerometer.host_speedup`. A switch away may overlap with the
         engine. The latency reduction of Sync-OS is therefore a lower bound.
-    cores_per_engine : array_like
-        Cores that share one engine.
     queue_time : array_like
         Q [cycle]. In Sync it is as :func:`core_wait` gives it; in Sync-OS and Async it is spent
         before the wait at the engine.
@@ -404,32 +390,20 @@ def offload_time(
     >>> float(found.offload_time), float(found.offload_time_p99), float(found.latency_reduction)
     (300.0, 1021.034, 1.5385)
     """
-    how, share, rate, count, switch, queue, load, s = arrays(
-        threading,
-        *work,
-        cores_per_engine,
-        switch_time,
-        queue_time,
-        engine_utilization,
-        service_time,
-    )
-    o, fixed = arrays(*dispatch)
+    how, share, rate, o, fixed, count = arrays(threading, *work, *dispatch, cores_per_engine)
+    switch, queue, load, s = arrays(switch_time, queue_time, engine_utilization, service_time)
     beside = o + fixed + np.where(how == SYNC, 0.0, queue)
     between = (1.0 - share) / rate + o + fixed
     with np.errstate(all="ignore"):
         at_engine = np.where(s > 0, np.where(load < 1, s / (1.0 - load), np.inf), 0.0)
         waiting = np.where(how == SYNC, queue, np.where(at_engine < np.inf, at_engine - s, np.inf))
-        longest = np.where(
-            how == SYNC,
-            _longest(between / s, count) * s,
-            at_engine * -np.log(_LONGER),
-        )
+        alone = at_engine * -np.log(_LONGER)
+        longest = np.where(how == SYNC, _longest(between / s, count) * s, alone)
         tail = beside + np.where(s > 0, longest, 0.0)
     mean = beside + waiting + s
     reduction = 1.0 / (1.0 - share + rate * (mean + np.where(how == SYNC_OS, switch, 0.0)))
-    shape = np.broadcast_shapes(tail.shape, reduction.shape)
-    found = (waiting, mean, tail, reduction, _closed(how, s, between, count))
-    return OffloadTime(*(np.broadcast_to(x, shape).copy()[()] for x in found))
+    closed = _closed(how, s, between, count)
+    return OffloadTime(*alike((waiting, mean, tail, reduction, closed)))
 
 
 def _longest(between: Array, cores: Array) -> Array:

@@ -10,8 +10,8 @@ no caches. Symbols are from Table 1 of ISCA 2017, with l for the latency per byt
 letter L there. The typical ranges of the quantities cover its Table 5.
 
 All models take keywords and numbers or arrays of any shapes that broadcast. Inputs are finite
-except for an infinite acceleration. Outside the declared domains the models return NaN. No function
-raises on a value.
+except for an infinite acceleration. Outside the declared domains, and where T0 is beyond the range
+of floats, the models return NaN. No function raises on a value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
-from objectives.power_law import arrays, crossings, entropy, gain, is_number, power
+from objectives.power_law import alike, arrays, crossings, entropy, gain, is_number, power
 from objectives.quantities import (
     Acceleration,
     Complexity,
@@ -32,6 +32,8 @@ from objectives.quantities import (
     Latency,
     LatencyPerByte,
     Overhead,
+    flag,
+    speedup_of,
 )
 
 TargetSpeedup: TypeAlias = Annotated[
@@ -47,77 +49,56 @@ class Interface(NamedTuple):
     latency_per_byte: LatencyPerByte = 0.0
 
 
-# ----------------------------------------------------------------------------- over the granularity
+def _ratio(about: str, symbol: str = "") -> Quantity:
+    return Quantity("1", about, symbol, low=0.0)
 
-_TINY = float(np.finfo(np.float64).tiny)
-_AMPLE = 1e-150  # the product of two such numbers is still above _TINY
+
+def _time(about: str, symbol: str = "", label: str = "", part_of: str = "") -> Quantity:
+    return Quantity("cycle", about, symbol, low=0.0, label=label, part_of=part_of)
+
+
+def _size(about: str, symbol: str = "", label: str = "") -> Quantity:
+    return Quantity("B", about, symbol, low=0.0, label=label)
+
+
+# ----------------------------------------------------------------------------- over the granularity
 
 
 @dataclass(frozen=True, eq=False)
 class Speedup:
     """The output of :func:`speedup`."""
 
-    speedup: Annotated[
-        Array,
-        Quantity(
-            "1",
-            "speedup at the granularity",
-            "T0/T1",
-            low=0.0,
-            over="accelerated_time",
-            worth=1.0,
-        ),
-    ]
+    speedup: Annotated[Array, speedup_of("speedup at the granularity")]
 
 
 @dataclass(frozen=True, eq=False)
 class Times:
     """The outputs of :func:`times`."""
 
-    host_time: Annotated[Array, Quantity("cycle", "time on the host", "T0", low=0.0)]
+    host_time: Annotated[Array, _time("time on the host", "T0")]
     accelerated_time: Annotated[
-        Array,
-        Quantity(
-            "cycle",
-            "time with the accelerator",
-            "T1",
-            low=0.0,
-            label="execution time with the accelerator",
-        ),
+        Array, _time("time with the accelerator", "T1", "execution time with the accelerator")
     ]
-    overhead_time: Annotated[
-        Array, Quantity("cycle", "time in set-up", low=0.0, part_of="accelerated_time")
-    ]
-    latency_time: Annotated[
-        Array, Quantity("cycle", "time on the interface", low=0.0, part_of="accelerated_time")
-    ]
-    compute_time: Annotated[
-        Array, Quantity("cycle", "time computing", low=0.0, part_of="accelerated_time")
-    ]
+    overhead_time: Annotated[Array, _time("time in set-up", part_of="accelerated_time")]
+    latency_time: Annotated[Array, _time("time on the interface", part_of="accelerated_time")]
+    compute_time: Annotated[Array, _time("time computing", part_of="accelerated_time")]
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
     """The outputs of :func:`limits`."""
 
-    speedup_at_one_byte: Annotated[Array, Quantity("1", "speedup at a granularity of 1 B", low=0.0)]
-    speedup_limit: Annotated[Array, Quantity("1", "speedup as granularity grows", low=0.0)]
-    peak_speedup: Annotated[Array, Quantity("1", "least upper bound of speedup", low=0.0)]
-    peak_granularity: Annotated[
-        Array, Quantity("B", "granularity of the peak speedup; inf: as it grows", low=0.0)
-    ]
+    speedup_at_one_byte: Annotated[Array, _ratio("speedup at a granularity of 1 B")]
+    speedup_limit: Annotated[Array, _ratio("speedup as granularity grows")]
+    peak_speedup: Annotated[Array, _ratio("least upper bound of speedup")]
+    peak_granularity: Annotated[Array, _size("granularity of the peak speedup; inf: as it grows")]
     computational_intensity: Annotated[
-        Array, Quantity("1", "host's work for each cycle of latency", "C/l", low=0.0)
+        Array, _ratio("host's work for each cycle of latency", "C/l")
     ]
     accelerator_computational_intensity: Annotated[
-        Array, Quantity("1", "accelerator's work for each cycle of latency", "C/A/l", low=0.0)
+        Array, _ratio("accelerator's work for each cycle of latency", "C/A/l")
     ]
-    latency_bound: Annotated[
-        Array,
-        Quantity(
-            "1", "1: latency bounds speedup; 0: compute does", low=0.0, high=1.0, integer=True
-        ),
-    ]
+    latency_bound: Annotated[Array, flag("1: latency bounds speedup; 0: compute does")]
 
 
 @model
@@ -139,15 +120,7 @@ def speedup(
     o, fixed, per_byte = arrays(*interface)
     c, b = arrays(*kernel)
     host = c * power(g, b)
-    total = _interface(o, fixed, per_byte, g) + host / a
-    ratio = np.asarray(host / total)
-    # Both least values so large: T1 is finite, and T0, their product at least, in range as well.
-    least = total.min(initial=np.inf), ratio.min(initial=np.inf)
-    if not (least[0] >= _AMPLE and least[1] >= _AMPLE):
-        at = ~((host >= _TINY) & (total >= _TINY) & (total < np.inf))
-        inputs = (g, o, fixed, per_byte, c, b, a)
-        ratio[at] = _speedup_in_logarithms(*(np.broadcast_to(x, ratio.shape)[at] for x in inputs))
-    return Speedup(ratio[()])
+    return Speedup((host / (_interface(o, fixed, per_byte, g) + host / a))[()])
 
 
 @model
@@ -180,13 +153,8 @@ def times(
     o, fixed, per_byte = arrays(*interface)
     c, b = arrays(*kernel)
     host = c * power(g, b)
-    computing = np.where(a < np.inf, host / a, 0.0)  # also where the host's time overflows
-    moving = fixed + per_byte * g
-    shape = np.broadcast_shapes(o.shape, moving.shape, computing.shape)
-    total = np.add(o, moving, out=np.empty(shape))
-    total += computing
-    parts = (np.broadcast_to(x, shape).copy()[()] for x in (o, moving, computing))
-    return Times(np.broadcast_to(host, shape).copy()[()], total[()], *parts)
+    computing, moving = host / a, fixed + per_byte * g
+    return Times(*alike((host, o + moving + computing, o, moving, computing)))
 
 
 @model
@@ -245,22 +213,6 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
     )
 
 
-def _speedup_in_logarithms(
-    granularity: Array,
-    overhead: Array,
-    latency: Array,
-    latency_per_byte: Array,
-    computational_index: Array,
-    complexity: Array,
-    acceleration: Array,
-) -> Array:
-    """Return the speedup as 1 / (T1 / T0), if T0 or T1 leaves the range of floats."""
-    size, work = np.log(granularity), np.log(computational_index)
-    cost = np.logaddexp(np.log(overhead), np.log(latency)) - work - complexity * size
-    line = np.log(latency_per_byte) - work + (1.0 - complexity) * size
-    return np.asarray(1.0 / (1.0 / acceleration + np.exp(cost) + np.exp(line)))
-
-
 def _interface(overhead: Array, latency: Array, latency_per_byte: Array, size: Array) -> Array:
     """Return o + L + l g; nothing is added if a latency is the number 0."""
     cost = overhead if is_number(latency, 0.0) else overhead + latency
@@ -276,20 +228,16 @@ class BreakEven:
 
     break_even: Annotated[
         Array,
-        Quantity(
-            "B",
+        _size(
             "granularity from which offloading is beneficial; inf: never",
             "g1",
-            low=0.0,
-            label="break-even granularity",
+            "break-even granularity",
         ),
     ]
     break_even_end: Annotated[
         Array,
-        Quantity(
-            "B",
+        _size(
             "granularity up to which offloading is beneficial; inf: no limit",
-            low=0.0,
             label="largest beneficial granularity",
         ),
     ]
@@ -301,16 +249,14 @@ class HalfAcceleration:
 
     half_acceleration: Annotated[
         Array,
-        Quantity(
-            "B",
+        _size(
             "granularity of half the acceleration; inf: never",
             "g_A/2",
-            low=0.0,
-            label="granularity for half the peak speedup",
+            "granularity for half the peak speedup",
         ),
     ]
     half_acceleration_end: Annotated[
-        Array, Quantity("B", "granularity up to which half is kept; inf: no end", low=0.0)
+        Array, _size("granularity up to which half is kept; inf: no end")
     ]
 
 
@@ -319,11 +265,9 @@ class Target:
     """The outputs of :func:`target`."""
 
     target_from: Annotated[
-        Array, Quantity("B", "granularity from which the target is met; inf: never", "g_s", low=0.0)
+        Array, _size("granularity from which the target is met; inf: never", "g_s")
     ]
-    target_to: Annotated[
-        Array, Quantity("B", "granularity up to which the target is met; inf: no end", low=0.0)
-    ]
+    target_to: Annotated[Array, _size("granularity up to which the target is met; inf: no end")]
 
 
 @model
@@ -413,30 +357,9 @@ def offload(
 ) -> Offload:
     """Return all results of LogCA for an offload; each output has the shape of its inputs.
 
-    Parameters
-    ----------
-    granularity : array_like
-        Data per call g [B], > 0.
-    overhead : array_like
-        Set-up on the host o [cycle], ≥ 0.
-    latency : array_like
-        Interface latency of a call L [cycle], ≥ 0.
-    latency_per_byte : array_like
-        Interface latency per byte l [cycle/B], ≥ 0.
-    computational_index : array_like
-        Host cycles per byte**β C, > 0.
-    complexity : array_like
-        β in (0, 3].
-    acceleration : array_like
-        Peak speedup A, > 0; may be below 1, and infinite.
-    target_speedup : array_like
-        The speedup of `target_from` and `target_to`, > 0.
-
-    Returns
-    -------
-    Offload
-        The outputs of :func:`speedup`, :func:`times`, :func:`limits`, :func:`break_even`,
-        :func:`half_acceleration` and :func:`target`.
+    These are the outputs of :func:`speedup`, :func:`times`, :func:`limits`, :func:`break_even`,
+    :func:`half_acceleration` and :func:`target`, whose target is `target_speedup`. Units and
+    domains are declared with the quantities; the acceleration may be below 1, and infinite.
 
     >>> t2 = offload(1024, overhead=29e3, latency=1500, latency_per_byte=0, computational_index=90,
     ...              complexity=1.01, acceleration=19)

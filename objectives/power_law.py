@@ -16,6 +16,8 @@ step by step, and never crosses it: no bracket can be lost.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from dse.model import Array, Floats
@@ -26,6 +28,11 @@ _MOST_STEPS = 100  # typical are 5; |β − 1| = 1e-12 takes 30
 def arrays(*values: Floats) -> tuple[Array, ...]:
     """Return numbers and arrays as arrays of floats."""
     return tuple(np.asarray(value, dtype=np.float64) for value in values)
+
+
+def alike(values: Iterable[Floats]) -> list[Array]:
+    """Return arrays of one shape, the shape that all broadcast to."""
+    return [part.copy()[()] for part in np.broadcast_arrays(*values)]
 
 
 def is_number(values: Array, constant: float) -> bool:

@@ -29,6 +29,16 @@ def problems_in(values: Mapping[str, Any], declared: Mapping[str, object]) -> li
     return problems
 
 
+def flag(about: str) -> Quantity:
+    """Return the declaration of a number that is 0 or 1."""
+    return Quantity("1", about, low=0, high=1, integer=True)
+
+
+def speedup_of(about: str, time: str = "accelerated_time", symbol: str = "T0/T1") -> Quantity:
+    """Return the declaration of a speedup whose denominator is the output `time`."""
+    return Quantity("1", about, symbol, low=0, over=time, worth=1.0)
+
+
 # ------------------------------------------------------------------------- the offload of a kernel
 
 Granularity: TypeAlias = Annotated[

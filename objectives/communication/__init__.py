@@ -19,30 +19,17 @@ Modules:
 """
 
 from objectives.communication.acceleration import (
-    Acceleration,
-    Areas,
-    Ceilings,
-    Offloading,
     acceleration,
     accelerator_area,
     ceilings,
     idle_functions,
     offload_functions,
 )
-from objectives.communication.calls import (
-    FunctionCalls,
-    ProgramRun,
-    function_calls,
-    program_run,
-)
-from objectives.communication.dataflow import CallTree, Dataflow, Dataflows
-from objectives.communication.quantities import AreaCosts
+from objectives.communication.calls import function_calls, program_run
+from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication.verdict import (
-    Change,
-    Cut,
     Setting,
-    Verdict,
     best_cut,
     kept_table,
     verdict,
@@ -51,20 +38,9 @@ from objectives.communication.verdict import (
 )
 
 __all__ = [
-    "Acceleration",
-    "AreaCosts",
-    "Areas",
-    "CallTree",
-    "Ceilings",
-    "Change",
-    "Cut",
     "Dataflow",
     "Dataflows",
-    "FunctionCalls",
-    "Offloading",
-    "ProgramRun",
     "Setting",
-    "Verdict",
     "acceleration",
     "accelerator_area",
     "best_cut",

@@ -20,7 +20,6 @@ default to 0, 0 and 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -29,26 +28,20 @@ import numpy as np
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.quantities import Accelerators, AreaCosts, Costs, Programs, Selection
-from objectives.communication.split import (
-    NOTHING,
-    Work,
-    design_work,
-    distinct_splits,
-    outermost,
-    product,
-)
-from objectives.quantities import AREA, AREA_INTERFACE, Workload
+from objectives.communication.split import Work, design_work, distinct_splits, outermost, product
+from objectives.power_law import alike
+from objectives.quantities import AREA, AREA_INTERFACE, Workload, speedup_of
 
 
 class Parts(NamedTuple):
     """The parts of T1 [cycle], in the order of the outputs."""
 
-    host_computation: Array
-    host_communication: Array
-    computation: Array
-    local: Array
-    medium: Array
-    calls: Array
+    host_computation: Floats
+    host_communication: Floats
+    computation: Floats
+    local: Floats
+    medium: Floats
+    calls: Floats
 
 
 def _part(about: str) -> Quantity:
@@ -59,12 +52,7 @@ def _part(about: str) -> Quantity:
 class Acceleration:
     """What `acceleration` gives."""
 
-    speedup: Annotated[
-        Array,
-        Quantity(
-            "1", "speedup of the whole program", "T0/T1", low=0, over="accelerated_time", worth=1.0
-        ),
-    ]
+    speedup: Annotated[Array, speedup_of("speedup of the whole program")]
     host_time: Annotated[Array, Quantity("cycle", "time on the host only", "T0", low=0)]
     accelerated_time: Annotated[
         Array,
@@ -137,8 +125,7 @@ def acceleration(
     total = _sum(parts)
     in_store, on_medium = placed(work, accelerators)
     times = (_ratio(host, total), host, total, *parts)
-    counts = (on_medium, in_store, work.accelerators)
-    return Acceleration(*_alike(times), *_alike(counts))
+    return Acceleration(*alike(times), *alike((on_medium, in_store, work.accelerators)))
 
 
 @model
@@ -172,7 +159,7 @@ def ceilings(
     work = design_work(dataflow, workload, selection)
     parts = time_parts(work, accelerators, costs)
     host = _host(dataflow, workload, selection, costs)
-    zero = np.zeros(())
+    zero = np.zeros(_sum(parts).shape)
     waiting = computing(work, np.inf) * costs.instruction_time
     rest = (
         parts._replace(computation=waiting),
@@ -181,7 +168,7 @@ def ceilings(
         parts._replace(medium=zero),
         parts._replace(computation=zero, local=zero, medium=zero, calls=zero),
     )
-    return Ceilings(*_alike([_ratio(host, _sum(r)) for r in rest], _sum(parts).shape))
+    return Ceilings(*alike(_ratio(host, _sum(r)) for r in rest))
 
 
 def time_parts(work: Work, accelerators: Accelerators, costs: Costs) -> Parts:
@@ -200,40 +187,34 @@ def time_parts(work: Work, accelerators: Accelerators, costs: Costs) -> Parts:
 
 def computing(work: Work, factor: Floats) -> Array:
     """Return the accelerators' computing, in instructions at the speed of the host."""
-    parallel = work.of_units("instructions") / np.asarray(factor)[..., None]
-    each = np.maximum(parallel, work.of_units("waiting"))
+    parallel = work.units.instructions / np.asarray(factor)[..., None]
+    each = np.maximum(parallel, work.units.waiting)
     return np.asarray(each.sum(axis=-1) + 0.0 * work.accelerator_instructions)
 
 
 def _host(dataflow: Dataflows, workload: Floats, selection: Floats, costs: Costs) -> Array:
     """Return T0: the time with nothing accelerated, in the shape of the designs."""
     base = design_work(dataflow, workload, np.asarray(selection) * 0.0)
-    return costs.instruction_time * base.host_instructions + costs.byte_time * base.host_bytes
+    computing, reading = base.host_instructions, base.host_bytes
+    return np.asarray(costs.instruction_time * computing + costs.byte_time * reading)
 
 
 def placed(work: Work, accelerators: Accelerators) -> tuple[Array, Array]:
     """Return the bytes in the accelerators' stores and those on the medium."""
     shared = np.asarray(accelerators.shared_store, dtype=np.float64)
-    keeps = np.asarray(accelerators.keeps_data)[..., None] == 1.0
-    moved = np.where(keeps, work.kept, work.anew)
-    inside, between, back, crossing = np.moveaxis(moved, -1, 0)
+    keeps = np.asarray(accelerators.keeps_data) == 1.0
+    ways = (np.where(keeps, *way) for way in zip(work.kept, work.anew, strict=True))
+    inside, between, back, crossing = ways
     return inside + shared * between, crossing + (1.0 - shared) * (between + back)
 
 
 def _sum(parts: Parts) -> Array:
-    total = parts[0] + parts[1] + parts[2] + parts[3] + parts[4] + parts[5]
-    return np.asarray(total)
+    return np.asarray(sum(parts[1:], parts[0]))
 
 
 def _ratio(host: Floats, total: Array) -> Array:
     """Return T0/T1; 1 if both are 0."""
     return np.where((host == 0.0) & (total == 0.0), 1.0, np.asarray(host) / total)
-
-
-def _alike(values: Sequence[Array], shape: tuple[int, ...] = ()) -> list[Array]:
-    """Return arrays of one shape."""
-    shape = np.broadcast_shapes(shape, *(np.shape(v) for v in values))
-    return [np.broadcast_to(v, shape).copy()[()] for v in values]
 
 
 # --------------------------------------------------------------------------------------------- area
@@ -288,14 +269,12 @@ def areas_of(work: Work, accelerators: Accelerators, costs: AreaCosts) -> Areas:
     stores = np.where(shared, np.minimum(work.accelerators, 1.0), work.accelerators)
     held = stored(work, accelerators)
     banks = product(stores, accelerators.communication_factor * np.asarray(costs.bank_area))
-    parts = np.broadcast_arrays(
+    parts = (
         product(parallel_code(work, accelerators.computation_factor), costs.instruction_area),
         _BITS * held * costs.memory_area_per_bit + banks,
         product(work.accelerators, costs.interface_area),
-        held,
     )
-    area = parts[0] + parts[1] + parts[2]
-    return Areas(area[()], *(part.copy()[()] for part in parts))
+    return Areas(*alike((parts[0] + parts[1] + parts[2], *parts, held)))
 
 
 def stored(work: Work, accelerators: Accelerators) -> Array:
@@ -308,9 +287,9 @@ def stored(work: Work, accelerators: Accelerators) -> Array:
 
 def parallel_code(work: Work, factor: Floats) -> Array:
     """Return the code × the factor at which it computes, in instructions."""
-    instructions, waiting = work.of_units("instructions"), work.of_units("waiting")
+    instructions, waiting, code = work.units
     bound = np.where(waiting > 0, instructions / waiting, np.inf)
-    each = product(work.of_units("code"), np.minimum(np.asarray(factor)[..., None], bound))
+    each = product(code, np.minimum(np.asarray(factor)[..., None], bound))
     return np.asarray(each.sum(axis=-1) + 0.0 * work.calls)
 
 
@@ -333,36 +312,22 @@ def offload_functions(
 ) -> Offloading:
     """Return what accelerating some functions of a program, each with all it calls, gives.
 
+    The outputs are those of :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`;
+    NaN if a selection or a workload names what is not there. The quantities declare units and
+    domains; factors may be infinite.
+
     Parameters
     ----------
     dataflow : Dataflows
-        The programs; in a study the path of a profile or of a folder.
+        The programs; in a study the path of a profile or of a folder. `workload` is one of them.
     selection : array_like
         The accelerated candidates: bit k is for ``dataflow.candidates[k]``, the functions by
         computation with everything called. A function below an accelerated one belongs to it.
         ``dataflow.selection(names)`` gives the number, ``dataflow.chosen(number)`` the names.
-    computation_factor, communication_factor, medium_factor : array_like
-        Speed of computing in an accelerator and of its store over the host's, and of the shared
-        medium over the speed of `latency_per_byte`; above 0, may be infinite.
-    shared_store : array_like
-        1: data between accelerators stays in one store of all; 0: it goes over the medium.
-    keeps_data : array_like
-        1: an accelerator keeps what it fetched and wrote until it is written again, and its store
-        holds all that it touches in the run; 0: each call fetches its data.
-    workload : array_like
-        Which program, from 0.
-    instruction_time, byte_time : array_like
-        [cycle/instruction], [cycle/B] on the host.
-    overhead, latency, latency_per_byte : array_like
-        Of a call of an accelerator [cycle], [cycle], and of the medium [cycle/B], as in LogCA.
-    instruction_area, memory_area_per_bit, bank_area, interface_area : array_like
-        [LUT/instruction], [LUT/bit], [LUT], [LUT].
-
-    Returns
-    -------
-    Offloading
-        The outputs of :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`; NaN
-        if a selection or a workload names what is not there.
+    accelerators : Accelerators
+        With `keeps_data` the store of an accelerator holds all that it touches in the run.
+    areas, costs : AreaCosts, Costs
+        A call and the medium cost as in LogCA; `medium_factor` divides `latency_per_byte`.
     """
 
 
@@ -386,7 +351,7 @@ def idle_functions(dataflow: Programs, selection: Selection, workload: Workload 
     The result is NaN if a selection or a workload names what is not there.
     """
     splits, place = distinct_splits(dataflow, workload, selection)
-    held = np.array([np.nan if s is NOTHING else s.accelerators for s in splits])
+    held = np.array([s.accelerators for s in splits])
     with np.errstate(invalid="ignore"):  # what is no number is replaced afterwards
         bits = np.bitwise_count(np.asarray(selection, dtype=np.float64).astype(np.int64))
     return Idle((bits - held[place])[()])

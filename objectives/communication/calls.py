@@ -30,7 +30,8 @@ from objectives.communication.quantities import (
     StoreCosts,
 )
 from objectives.communication.split import design_work, product
-from objectives.quantities import CALL_RATE, Workload
+from objectives.power_law import alike
+from objectives.quantities import CALL_RATE, Workload, speedup_of
 
 _BITS = 8.0  # of a byte
 _ROUNDING = 1e-12  # exactly k clocks must not become k + 1 of them
@@ -91,28 +92,15 @@ def function_calls(
 ) -> FunctionCalls:
     """Return what calls of accelerated functions ask of an engine, and how large it is.
 
-    Parameters
-    ----------
-    dataflow, selection, accelerators, workload : Dataflows, Accelerators, array_like
-        As :func:`objectives.communication.offload_functions` takes them. Of several selected
-        functions the engine does all; their calls are then not alike.
-    run_rate : array_like
-        [1/s].
-    clock_period : array_like
-        Of the engine, in cycles of the host.
-    instruction_area, memory : array_like
-        [LUT/instruction]; [LUT/bit] and [LUT].
-    instruction_time, byte_time : array_like
-        [cycle/instruction], [cycle/B] on the host.
+    Inputs are as for :func:`objectives.communication.offload_functions`, the `clock_period` in
+    cycles of the host. Of several selected functions the engine does all; their calls are then not
+    alike. Outputs are NaN if a selected function does not exist; if nothing is selected, calls of
+    no work.
 
-    Returns
-    -------
-    FunctionCalls
-        NaN if a selected function does not exist; if nothing is selected, calls of no work.
-        `host_run_time` less `host_rest_time` is `calls_per_run` times `host_call_time`: the time in
-        which the functions compute and read. The host still reads data that they wrote, and a call
-        brings it there; this saves no time. Each further stream that shares the engine needs its
-        own `context_bits`: the working set.
+    `host_run_time` less `host_rest_time` is `calls_per_run` times `host_call_time`: the time in
+    which the functions compute and read. The host still reads data that they wrote, and a call
+    brings it there; this saves no time. Each further stream that shares the engine needs its own
+    `context_bits`: the working set.
     """
     work = design_work(dataflow, workload, selection)
     none = design_work(dataflow, workload, np.asarray(selection) * 0.0)
@@ -133,7 +121,7 @@ def function_calls(
         accelerators.communication_factor * np.asarray(memory.bank_area),
     )
     each = (whole - rest) / calls
-    values = (
+    outputs = (
         work.calls,
         run_rate * work.calls,
         size,
@@ -148,8 +136,7 @@ def function_calls(
         _BITS * held,
         logic + _BITS * held * memory.memory_area_per_bit + banks,
     )
-    shape = np.broadcast_shapes(*map(np.shape, values))
-    return FunctionCalls(*(np.broadcast_to(v, shape).copy()[()] for v in values))
+    return FunctionCalls(*alike(outputs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +150,7 @@ class ProgramRun:
     run_calls_time: Annotated[
         Array, Quantity("cycle", "calls back to back", low=0, part_of="run_time")
     ]
-    speedup: Annotated[
-        Array,
-        Quantity("1", "speedup of the whole program", "T0/T1", low=0, over="run_time", worth=1.0),
-    ]
+    speedup: Annotated[Array, speedup_of("speedup of the whole program", "run_time")]
     run_utilization: Annotated[
         Array, Quantity("1", "runs that a stream starts per run that it can complete", low=0)
     ]
@@ -210,6 +194,5 @@ def program_run(
     """
     calls = product(calls_per_run, call_interval)
     rest = np.asarray(host_rest_time, dtype=np.float64)
-    time = rest + calls
-    total, rest, calls = (part.copy()[()] for part in np.broadcast_arrays(time, rest, calls))
+    total, rest, calls = alike((rest + calls, rest, calls))
     return ProgramRun(total, rest, calls, host_run_time / total, run_rate * total)

@@ -63,6 +63,11 @@ class CallTree:
         """Computation with everything called, shape (nodes,) [instruction]."""
         return self.totals(self.computation)
 
+    @property
+    def entries(self) -> Array:
+        """The calls while no other one of the function lived, as far as it is known."""
+        return self.calls if self.outermost is None else self.outermost
+
     @functools.cached_property
     def own_share(self) -> Array:
         """Each node's part in its function, by own computation, shape (nodes,)."""

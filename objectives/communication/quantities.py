@@ -19,6 +19,7 @@ from objectives.quantities import (
     LatencyPerByte,
     MemoryAreaPerBit,
     Overhead,
+    flag,
 )
 
 Programs: TypeAlias = Annotated[
@@ -44,51 +45,30 @@ Selection: TypeAlias = Annotated[
         typical=(0, 3),
     ),
 ]
+
+
+def _factor(about: str, typical: tuple[float, float]) -> Quantity:
+    return Quantity("1", about, above=0, better="higher", typical=typical)
+
+
+def _area(unit: str, about: str, typical: tuple[float, float]) -> Quantity:
+    return Quantity(unit, about, low=0, better="lower", typical=typical)
+
+
 ComputationFactor: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "speed of computation in an accelerator, over the host's",
-        above=0,
-        better="higher",
-        typical=(1, 100),
-    ),
+    Floats, _factor("speed of computation in an accelerator, over the host's", (1, 100))
 ]
 CommunicationFactor: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "speed of an accelerator's own store, over the host's",
-        above=0,
-        better="higher",
-        typical=(1, 100),
-    ),
+    Floats, _factor("speed of an accelerator's own store, over the host's", (1, 100))
 ]
 MediumFactor: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1", "how much faster the shared medium is", above=0, better="higher", typical=(0.1, 10)
-    ),
+    Floats, _factor("how much faster the shared medium is", (0.1, 10))
 ]
 SharedStore: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "1: the accelerators share one store; 0: each has its own",
-        low=0,
-        high=1,
-        integer=True,
-    ),
+    Floats, flag("1: the accelerators share one store; 0: each has its own")
 ]
 KeepsData: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "1: an accelerator keeps data from call to call; 0: each call fetches it",
-        low=0,
-        high=1,
-        integer=True,
-    ),
+    Floats, flag("1: an accelerator keeps data from call to call; 0: each call fetches it")
 ]
 InstructionTime: TypeAlias = Annotated[
     Floats,
@@ -112,23 +92,10 @@ ByteTime: TypeAlias = Annotated[
 ]
 InstructionArea: TypeAlias = Annotated[
     Floats,
-    Quantity(
-        "LUT/instruction",
-        "area of an instruction of the code at the host's speed",
-        low=0,
-        better="lower",
-        typical=(1, 100),
-    ),
+    _area("LUT/instruction", "area of an instruction of the code at the host's speed", (1, 100)),
 ]
 BankArea: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "LUT",
-        "area of the ports of a store at the speed of the host's",
-        low=0,
-        better="lower",
-        typical=(100, 1e4),
-    ),
+    Floats, _area("LUT", "area of the ports of a store at the speed of the host's", (100, 1e4))
 ]
 
 

@@ -8,7 +8,7 @@ medium. Each accelerated function has an accelerator, which does everything that
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,55 +23,55 @@ _ROUNDING = 1e-9  # of a function all of whose work is in the one call of an acc
 class Moved(NamedTuple):
     """Bytes that accelerators read and write, by the way that they take."""
 
-    inside: float
+    inside: Floats
     """Read in the call that wrote or fetched them, or in the store that kept them."""
-    between: float
+    between: Floats
     """From a call of an accelerator to one of another; if nothing is kept, also to its own."""
-    back: float
+    back: Floats
     """Sent back so that a later call of the same accelerator can fetch them."""
-    crossing: float
+    crossing: Floats
     """From the host to an accelerator, or back."""
 
 
-class Unit(NamedTuple):
-    """One accelerator."""
+class Units(NamedTuple):
+    """The accelerators, shape (…, accelerators); 0 if a design has fewer."""
 
-    instructions: float
-    waiting: float
+    instructions: Array
+    waiting: Array
     """Of these, so many that no parallel hardware shortens."""
-    code: float
-    """Instructions of the code that it holds; a function in two accelerators counts twice."""
+    code: Array
+    """Instructions of the code that they hold; a function in two accelerators counts twice."""
 
 
-class Split(NamedTuple):
-    """A program's work by where it is done; bytes are counted at their reader, each once."""
+class Work(NamedTuple):
+    """A program's work by where it is done; bytes are counted at their reader, each once.
 
-    host_instructions: float
-    accelerator_instructions: float
-    host_bytes: float
+    Numbers for one program, or arrays with an element per design.
+    """
+
+    host_instructions: Floats
+    accelerator_instructions: Floats
+    host_bytes: Floats
     """Written and read on the host."""
-    returned: float
+    returned: Floats
     """Written by accelerators and read on the host: once for each function that reads it."""
+    call_working_set: Floats
+    """Bytes that the largest call of each accelerator touches, summed."""
+    working_set: Floats
+    """Bytes that each accelerator touches in the run, summed."""
+    whole_working_set: Floats
+    """Bytes that the program touches."""
+    calls: Floats
+    """Of the accelerators, and from them: each callback to the host is one as well."""
+    callbacks: Floats
+    """Of these, calls from inside of functions that live above and stay on the host."""
+    accelerators: Floats
+    """How many there are."""
     anew: Moved
     """The data that moves if each call of an accelerator fetches its data."""
     kept: Moved
     """The data that moves if accelerators keep data until it is written again."""
-    call_working_set: float
-    """Bytes that the largest call of each accelerator touches, summed."""
-    working_set: float
-    """Bytes that each accelerator touches in the run, summed."""
-    whole_working_set: float
-    """Bytes that the program touches."""
-    calls: float
-    """Of the accelerators, and from them: each callback to the host is one as well."""
-    callbacks: float
-    """Of these, calls from inside of functions that live above and stay on the host."""
-    units: tuple[Unit, ...]
-
-    @property
-    def accelerators(self) -> float:
-        """How many there are."""
-        return float(len(self.units))
+    units: Units
 
 
 def outermost(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
@@ -103,7 +103,7 @@ def outermost(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
+def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Work:
     """Return what moves if these contexts, with everything below them, are accelerated.
 
     Contexts of one function share its accelerator. A function that works for an accelerator and
@@ -117,13 +117,16 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     contexts : tuple of int
         Positions in `dataflow.tree`, none below another.
     """
-    tree = dataflow.tree
+    tree, nodes = dataflow.tree, list(contexts)
     functions = sorted({int(tree.function[v]) for v in contexts})
-    unit = _units(dataflow, contexts, functions)
-    weight = _weights(dataflow, unit, len(functions))
-    moved = float(tree.computation[unit >= 0].sum())
-    taken = np.zeros(len(dataflow.names))
-    np.add.at(taken, tree.function[list(contexts)], tree.inclusive_share[list(contexts)])
+    unit = np.full(len(tree.parent), -1)  # each context's accelerator, -1 on the host
+    for context in contexts:
+        unit[tree.below(context)] = functions.index(int(tree.function[context]))
+    moved, names = unit >= 0, len(dataflow.names)
+    weight = np.zeros((names, len(functions)))  # the part of a function that an accelerator does
+    np.add.at(weight, (tree.function[moved], unit[moved]), tree.own_share[moved])
+    work, taken = float(tree.computation[moved].sum()), np.zeros(names)
+    np.add.at(taken, tree.function[nodes], tree.inclusive_share[nodes])
     host = 1.0 - weight.sum(axis=1)
     others, elsewhere = _outside(dataflow, contexts, functions, weight)
     part = taken[functions] / elsewhere  # of what functions write or read outside of a call
@@ -135,18 +138,19 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
         _entering(dataflow, matrix[:, functions] * part, weight, host, others)
         for matrix in (dataflow.transfers_into, dataflow.fetched)
     )
-    return Split(
-        float(tree.computation.sum()) - moved,
-        moved,
+    return Work(
+        float(tree.computation.sum()) - work,
+        work,
         max(float(host @ dataflow.reads) - to_host, 0.0),
         to_host,
-        Moved(into.inside, into.between + into.own, back, into.from_host + to_host),
-        Moved(once.inside + once.own, once.between, 0.0, once.from_host + to_host),
         float(dataflow.call_working_set[functions].sum()),
         float(dataflow.working_set[functions].sum()),
         float(dataflow.working_set.max(initial=0.0)),
         _entries(dataflow, contexts) + back_calls,
         back_calls,
+        float(len(functions)),
+        Moved(into.inside, into.between + into.own, back, into.from_host + to_host),
+        Moved(once.inside + once.own, once.between, 0.0, once.from_host + to_host),
         _hardware(dataflow, unit, functions),
     )
 
@@ -163,11 +167,9 @@ def _outside(
     ndarray, shape (n, units)
         The part of a function's work that is outside of a call of an accelerator; 1 if it is none.
     """
-    tree = dataflow.tree
-    outermost = tree.calls if tree.outermost is None else tree.outermost
-    calls = np.zeros(len(functions))
+    tree, calls = dataflow.tree, np.zeros(len(functions))
     places = [functions.index(int(tree.function[v])) for v in contexts]
-    np.add.at(calls, places, outermost[list(contexts)])
+    np.add.at(calls, places, tree.entries[list(contexts)])
     others = 1.0 - 1.0 / np.maximum(calls, 1.0)
     elsewhere = 1.0 - weight * (1.0 - others)
     return others, np.where(elsewhere > _ROUNDING, elsewhere, 1.0)
@@ -180,10 +182,8 @@ def _entries(dataflow: Dataflow, contexts: Sequence[int]) -> float:
     the host, what comes from there again is not.
     """
     tree = dataflow.tree
-    outermost = tree.calls if tree.outermost is None else tree.outermost
-    return float(
-        sum((tree.calls if called_back(dataflow, (v,)) else outermost)[v] for v in contexts)
-    )
+    entered = [(tree.calls if called_back(dataflow, (v,)) else tree.entries)[v] for v in contexts]
+    return float(sum(entered))
 
 
 def called_back(dataflow: Dataflow, contexts: Sequence[int]) -> dict[int, float]:
@@ -221,39 +221,22 @@ def _entering(
     return _Entering(float(inside.sum()), float(from_host.sum()), between, float(own.sum()))
 
 
-def whole(dataflow: Dataflow) -> Split:
+def whole(dataflow: Dataflow) -> Work:
     """Return the program if nothing is accelerated."""
     return split(dataflow, ())
 
 
-def _units(dataflow: Dataflow, contexts: tuple[int, ...], functions: list[int]) -> NDArray[np.intp]:
-    """Return each context's accelerator, -1 on the host."""
-    tree = dataflow.tree
-    unit = np.full(len(tree.parent), -1)
-    for context in contexts:
-        unit[tree.below(context)] = functions.index(int(tree.function[context]))
-    return unit
-
-
-def _weights(dataflow: Dataflow, unit: NDArray[np.intp], units: int) -> Array:
-    """Return the part of each function that an accelerator does, shape (n, units)."""
-    tree, on = dataflow.tree, unit >= 0
-    weight = np.zeros((len(dataflow.names), units))
-    np.add.at(weight, (tree.function[on], unit[on]), tree.own_share[on])
-    return weight
-
-
-def _hardware(dataflow: Dataflow, unit: NDArray[np.intp], functions: list[int]) -> tuple[Unit, ...]:
+def _hardware(dataflow: Dataflow, unit: NDArray[np.intp], functions: list[int]) -> Units:
     """Return each accelerator's work and code."""
-    tree, found = dataflow.tree, []
+    tree, columns = dataflow.tree, np.zeros((3, len(functions)))
     for u, function in enumerate(functions):
         mine = unit == u
         work = float(tree.computation[mine].sum())
         every = float(dataflow.computation_inclusive[function])
         part = work / every if every else 0.0
         code = float(dataflow.code[sorted(set(tree.function[mine].tolist()))].sum())
-        found.append(Unit(work, min(float(dataflow.waiting[function]) * part, work), code))
-    return tuple(found)
+        columns[:, u] = work, min(float(dataflow.waiting[function]) * part, work), code
+    return Units(*columns)
 
 
 # ----------------------------------------------------------------------------- many designs at once
@@ -261,53 +244,27 @@ def _hardware(dataflow: Dataflow, unit: NDArray[np.intp], functions: list[int]) 
 _SELECTIONS = 2.0**MAX_CANDIDATES
 
 
-class Work(NamedTuple):
-    """The fields of :class:`Split` as arrays, one element a design.
-
-    `anew` and `kept` have one axis more, the last one, for the fields of :class:`Moved`. `units`
-    has two more, for the accelerators, 0 if a design has fewer, and the fields of :class:`Unit`.
-    """
-
-    host_instructions: Array
-    accelerator_instructions: Array
-    host_bytes: Array
-    returned: Array
-    anew: Array
-    kept: Array
-    call_working_set: Array
-    working_set: Array
-    whole_working_set: Array
-    calls: Array
-    callbacks: Array
-    accelerators: Array
-    units: Array
-
-    def of_units(self, field: str) -> Array:
-        """Return a field of :class:`Unit`, an axis more for the accelerators."""
-        return self.units[..., Unit._fields.index(field)]
-
-
-def work_of(splits: list[Split]) -> Work:
-    """Return splits as arrays, shape (splits,)."""
-    most = max(len(s.units) for s in splits)
-    units = np.zeros((len(splits), most, len(Unit._fields)))
-    for row, each in zip(units, splits, strict=True):
-        row[: len(each.units)] = np.array(each.units).reshape(-1, row.shape[1])
-    columns = [np.array([getattr(s, name) for s in splits]) for name in Work._fields[:-1]]
-    return Work._make([*columns, units])
-
-
 def design_work(dataflow: Dataflows, workload: Floats, selection: Floats) -> Work:
-    """Return the split of each design, NaN if there is no such program or selection."""
+    """Return the work of each design, NaN if there is no such program or selection."""
     splits, place = distinct_splits(dataflow, workload, selection)
-    work = work_of(splits or [NOTHING])
-    return Work(*(part[place] for part in work))
+    splits = splits or [NOTHING]
+    most = max(len(s.units.code) for s in splits)
+    padded = [[np.append(x, np.zeros(most - len(x))) for x in s.units] for s in splits]
+
+    def columns(rows: Iterable[Iterable[Floats]]) -> Iterator[Array]:
+        return (np.array(column)[place] for column in zip(*rows, strict=True))
+
+    numbers = columns(s[:-3] for s in splits)
+    ways = (
+        Moved(*columns(moved)) for moved in zip(*((s.anew, s.kept) for s in splits), strict=True)
+    )
+    return Work._make([*numbers, *ways, Units(*columns(padded))])
 
 
 def distinct_splits(
     dataflow: Dataflows, workload: Floats, selection: Floats
-) -> tuple[list[Split], NDArray[np.intp]]:
-    """Return the splits of designs, each once, and which one each design has.
+) -> tuple[list[Work], NDArray[np.intp]]:
+    """Return the work of designs, each once, and which one each design has.
 
     `NOTHING` if there is no such program or selection.
     """
@@ -316,14 +273,12 @@ def distinct_splits(
     return [_split_of(dataflow, float(k)) for k in keys], place.reshape(key.shape)
 
 
-_NO_BYTES = Moved(np.nan, np.nan, np.nan, np.nan)
-NOTHING = Split(
-    np.nan, np.nan, np.nan, np.nan, _NO_BYTES, _NO_BYTES, np.nan, np.nan, np.nan, np.nan, np.nan, ()
-)
+_NO_BYTES, _NO_UNITS = Moved(*[np.nan] * 4), Units(*np.zeros((3, 0)))
+NOTHING = Work._make([*[np.nan] * 10, _NO_BYTES, _NO_BYTES, _NO_UNITS])
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _split_of(dataflow: Dataflows, key: float) -> Split:
+def _split_of(dataflow: Dataflows, key: float) -> Work:
     workload, selection = divmod(key, _SELECTIONS)
     if not (0 <= workload < len(dataflow.programs) and selection < 2 ** len(dataflow.candidates)):
         return NOTHING

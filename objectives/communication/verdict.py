@@ -19,8 +19,8 @@ import pandas as pd
 
 from dse.model import Array, Quantity, declared
 from dse.model.values import number, plural
-from dse.problems import InputError, Problem
-from objectives.communication.acceleration import Parts, placed, time_parts
+from dse.problems import InputError
+from objectives.communication.acceleration import placed, time_parts
 from objectives.communication.dataflow import CallTree, Dataflow
 from objectives.communication.quantities import (
     Accelerators,
@@ -28,8 +28,9 @@ from objectives.communication.quantities import (
     ComputationFactor,
     Costs,
 )
-from objectives.communication.split import Split, called_back, outermost, split, whole, work_of
+from objectives.communication.split import Work, called_back, outermost, split, whole
 from objectives.power_law import crossings, gain
+from objectives.quantities import problems_in
 
 # -------------------------------------------------------------------------------------- the machine
 
@@ -40,21 +41,9 @@ LeastSpeedup: TypeAlias = Annotated[float, Quantity("1", "required speedup", low
 class Setting(Costs, Accelerators):
     """Numbers with the meanings and domains of :func:`objectives.communication.offload_functions`.
 
-    Parameters
-    ----------
-    computation_factor, communication_factor, medium_factor : float
-        Speed of an accelerator's computing, of its store and of the shared medium.
-    shared_store : float
-        1: accelerators share a store; 0: each has its own.
-    keeps_data : float
-        1: they keep what they fetched and wrote; 0: each call fetches it.
-    instruction_time, byte_time : float
-        [cycle/instruction], [cycle/B].
-    overhead, latency, latency_per_byte : float
-        [cycle], [cycle], [cycle/B].
-    least_speedup : float
-        An accelerator for a function is beneficial if the whole program becomes faster than this,
-        ≥ 1. The default is one percent, because the model leaves out effects of that size.
+    An accelerator for a function is beneficial if the whole program becomes faster than
+    `least_speedup`, ≥ 1. The default is one percent, because the model leaves out effects of that
+    size.
 
     Raises
     ------
@@ -67,38 +56,12 @@ class Setting(Costs, Accelerators):
     least_speedup: LeastSpeedup = 1.01
 
     def __post_init__(self) -> None:
-        problems = []
-        for name, quantity in declared(Setting).items():
-            value = getattr(self, name)
-            if isinstance(quantity, Quantity) and not quantity.contains_all(value):
-                unit = "" if quantity.unit == "1" else f" {quantity.unit}"
-                allowed = f"{quantity.about}: {quantity.domain()}{unit}"
-                problems.append(Problem(name, f"{value!r} is not allowed", allowed))
-        if problems:
+        if problems := problems_in(vars(self), declared(Setting)):
             raise InputError("setting", problems)
 
-    def parts(self, work: Split) -> Parts:
-        """Return the parts of T1 [cycle] of work that is split."""
-        parts = time_parts(work_of([work]), self, self)
-        return Parts(*(part[0] for part in parts))
-
-    def waiting(self, work: Split) -> float:
-        """Return the accelerators' computing that no parallel hardware shortens [cycle]."""
-        return float(self.instruction_time * sum(unit.waiting for unit in work.units))
-
-    def parallel(self, work: Split) -> float:
-        """Return the accelerators' computing if nothing had to wait [cycle]."""
-        return float(
-            self.instruction_time * work.accelerator_instructions / self.computation_factor
-        )
-
-    def medium_bytes(self, work: Split) -> float:
-        """Return the bytes over the shared medium of work that is split."""
-        return float(placed(work_of([work]), self)[1][0])
-
-    def time(self, work: Split) -> float:
+    def time(self, work: Work) -> float:
         """Return T1 [cycle] of work that is split."""
-        return float(sum(self.parts(work)))
+        return float(sum(time_parts(work, self, self)))
 
 
 # ----------------------------------------------------------------------------------------- verdicts
@@ -210,16 +173,13 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     setting = setting or Setting()
     contexts = outermost(dataflow, [dataflow.position(function)])
     work = split(dataflow, contexts)
-    parts = setting.parts(work)
-    total = setting.time(whole(dataflow))
-    rest = float(parts.host_computation + parts.host_communication)
-    spent: dict[Knob, float] = {
-        "computation": float(parts.computation),
-        "store": float(parts.local),
-        "medium": float(parts.medium),
-        "interface": float(parts.calls),
-    }
-    waiting = setting.waiting(work)
+    parts = [float(part) for part in time_parts(work, setting, setting)]
+    total, rest = setting.time(whole(dataflow)), parts[0] + parts[1]
+    knobs: tuple[Knob, ...] = ("computation", "store", "medium", "interface")
+    spent = dict(zip(knobs, parts[2:], strict=True))
+    computing = float(setting.instruction_time * work.accelerator_instructions)
+    waiting = float(setting.instruction_time * work.units.waiting.sum())
+    parallel, moved = computing / float(setting.computation_factor), float(placed(work, setting)[1])
     own, taken = max(total - rest, 0.0), sum(spent.values())
     read_later = float(setting.byte_time * work.returned)  # the host reads data that they wrote
     budget = total / setting.least_speedup - rest
@@ -235,12 +195,12 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         _over(total, rest),
         "computation" if spent["computation"] >= taken - spent["computation"] else "communication",
         limited_by,
-        work.calls - work.callbacks,
-        *_logca(work.calls, setting.medium_bytes(work), own, spent, setting),
+        float(work.calls - work.callbacks),
+        *_logca(float(work.calls), moved, own, spent, setting),
         waiting,
-        _over(float(setting.instruction_time * work.accelerator_instructions), waiting),
+        _over(computing, waiting),
         reason="" if worth else _reason(spent, waiting, budget, _over(total, rest), setting),
-        changes=() if worth else _changes(spent, setting.parallel(work), waiting, budget),
+        changes=() if worth else _changes(spent, parallel, waiting, budget),
         stays=dataflow.staying.get(function, ""),
         callbacks=_called_back(dataflow, contexts),
     )

@@ -18,45 +18,17 @@ Modules:
 * ``report``, ``moved``: sections of the report.
 """
 
-from objectives.partition.blocks import Decision, Group, decide, moved_together
-from objectives.partition.estimate import (
-    Estimate,
-    block_times,
-    cpu_time,
-    estimate,
-    theoretical_time,
-)
+from objectives.partition.blocks import decide
+from objectives.partition.estimate import block_times, cpu_time, estimate
 from objectives.partition.graph import Graph, graph
-from objectives.partition.model import (
-    Greedy,
-    Optimal,
-    architecture_of,
-    greedy,
-    optimal,
-)
-from objectives.partition.problem import PartitionProblem, problem_of
+from objectives.partition.model import architecture_of, greedy, optimal
+from objectives.partition.problem import problem_of
 from objectives.partition.quantities import Architecture, Workloads
-from objectives.partition.solve import (
-    NODE_LIMIT,
-    AreaFront,
-    Partition,
-    area_front,
-    best_partition,
-    greedy_partition,
-)
+from objectives.partition.solve import area_front, best_partition, greedy_partition
 
 __all__ = [
-    "NODE_LIMIT",
     "Architecture",
-    "AreaFront",
-    "Decision",
-    "Estimate",
     "Graph",
-    "Greedy",
-    "Group",
-    "Optimal",
-    "Partition",
-    "PartitionProblem",
     "Workloads",
     "architecture_of",
     "area_front",
@@ -68,8 +40,6 @@ __all__ = [
     "graph",
     "greedy",
     "greedy_partition",
-    "moved_together",
     "optimal",
     "problem_of",
-    "theoretical_time",
 ]

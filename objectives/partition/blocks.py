@@ -40,22 +40,11 @@ class Decision(NamedTuple):
 def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
     """Return the blocks that the optimum and greedy move, and groups that only gain together.
 
-    Parameters
-    ----------
-    graph : Graph
-        The program.
-    architecture : Architecture
-        Numbers, no arrays.
-    size : float
-        Instructions that the accelerator holds.
+    `architecture` has numbers, no arrays; the accelerator holds `size` instructions.
     """
     problem = problem_of(graph, architecture, capped=False)
     best, quick = (solve(graph, architecture, size) for solve in (solved_best, solved_greedy))
-    return Decision(
-        best,
-        quick,
-        moved_together(problem, best.moved, quick.moved),
-    )
+    return Decision(best, quick, moved_together(problem, best.moved, quick.moved))
 
 
 def moved_together(

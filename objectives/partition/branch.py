@@ -52,15 +52,7 @@ class _Branch(NamedTuple):
 
 
 class Search:
-    """The best set so far, and the branches that may hold a better one.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        What to choose from.
-    size : float
-        Instructions that fit.
-    """
+    """The best set of at most `size` instructions, and the branches that may hold a better one."""
 
     def __init__(self, problem: PartitionProblem, size: float) -> None:
         self.problem = problem

@@ -155,12 +155,7 @@ _FLOW_BITS = 29  # SciPy adds flow and capacity in 31
 class Network:
     """Arcs between nodes, of which the last two are the source and the sink.
 
-    Parameters
-    ----------
-    nodes : int
-        Source and sink among them.
-    tail, head : ndarray of int, shape (arcs,)
-        Where arcs begin and end; several between two nodes add up.
+    Arcs go from `tail` to `head`, both of shape (arcs,); several between two nodes add up.
     """
 
     def __init__(self, nodes: int, tail: Indices, head: Indices) -> None:
@@ -178,10 +173,7 @@ class Network:
     def sink_side(self, capacity: Indices) -> NDArray[np.bool_]:
         """Return the sink's side of the minimum cut that has the fewest nodes there.
 
-        Parameters
-        ----------
-        capacity : ndarray of int, shape (arcs,)
-            Of each arc, not negative; between two nodes they sum to less than 2**62.
+        Capacities, shape (arcs,), are not negative; between two nodes they sum to less than 2**62.
         """
         source, sink = self.nodes - 2, self.nodes - 1
         free = np.zeros(len(self._row), np.int64)

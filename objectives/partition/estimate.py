@@ -99,26 +99,14 @@ class Estimate(NamedTuple):
 def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture) -> Estimate:
     """Return the time of a mapping (Kenter et al. 2010, section II-A).
 
-    Parameters
-    ----------
-    graph : Graph
-        The program.
-    moved : ndarray of bool, shape (blocks,)
-        Which blocks are on the accelerator.
-    architecture : Architecture
-        Numbers, no arrays.
-
-    Returns
-    -------
-    Estimate
-        Cycles.
+    `moved`, shape (blocks,), are the blocks on the accelerator; `architecture` has numbers, no
+    arrays.
     """
     a, cpu, memory = architecture, ~moved, latencies(architecture)
     controls, registers = graph.controls, graph.registers
     execution = _sum(graph.operations[cpu], a.cpu_costs) * float(a.cpu_efficiency)
-    execution += _sum(graph.operations[moved], a.accelerator_costs) * float(
-        a.accelerator_efficiency
-    )
+    there = _sum(graph.operations[moved], a.accelerator_costs)
+    execution += there * float(a.accelerator_efficiency)
     access = _sum(graph.hits[cpu], memory.cpu) + _sum(graph.hits[moved], memory.accelerator)
     crossing = _crossing_time(graph.crossings, moved, memory)
     factor = float(a.interface_latency_factor)

@@ -154,22 +154,7 @@ class Graph:
 
 
 def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
-    """Return the graph of a profile.
-
-    Parameters
-    ----------
-    profile : Profile
-        Of a run with caches.
-    program : str
-        What to call it.
-    cache : int
-        Which of the profile's cache configurations.
-
-    Raises
-    ------
-    ValueError
-        If the profile has no such configuration.
-    """
+    """Return the graph of a profile in one of its cache configurations; ValueError without it."""
     if not 0 <= cache < len(profile.settings.caches):
         raise ValueError(
             f"{program}: there is no cache configuration {cache}; "
@@ -293,11 +278,8 @@ def _summed(
 ) -> tuple[tuple[Indices, Indices], list[Array], list[Array]]:
     """Sum the `last` columns of rows that agree in all others: two blocks, and `rates` numbers.
 
-    Returns
-    -------
-    tuple
-        The two blocks' positions, the other columns that rows agree in, and the sums. Rows within
-        one block, and of blocks never executed, are left out.
+    Return the two blocks' positions, the other columns that rows agree in, and the sums. Rows
+    within one block, and of blocks never executed, are left out.
     """
     kept = [
         (place[int(row[0])], place[int(row[1])], *row[2:])

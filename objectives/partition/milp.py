@@ -58,27 +58,11 @@ class _SilentSolver(highspy.Highs):
         super().enableCallbacks()  # type: ignore[no-untyped-call]
 
 
-def solve_program(
-    problem: PartitionProblem,
-    size: float,
-    *,
-    nodes: int | None = None,
-) -> Solved:
-    """Return the nodes that save most within an area.
+def solve_program(problem: PartitionProblem, size: float, *, nodes: int | None = None) -> Solved:
+    """Return the nodes that save most within an area of `size` instructions.
 
-    Parameters
-    ----------
-    problem : PartitionProblem
-        What to choose from.
-    size : float
-        Instructions that fit.
-    nodes : int, optional
-        Limit of the branch-and-bound tree: the same wherever it runs.
-
-    Returns
-    -------
-    Solved
-        Optimal if the bound is its value; nothing chosen if a bound left nothing.
+    They are optimal if the bound is their value. `nodes` limits the branch-and-bound tree, the same
+    wherever it runs; nothing is chosen if the limit left nothing.
     """
     count = len(problem)
     if count == 0:

@@ -20,7 +20,7 @@ from objectives.partition.quantities import (
     Workloads,
 )
 from objectives.partition.solve import REMEMBERED, Partition, solved_best, solved_greedy
-from objectives.quantities import Workload
+from objectives.quantities import Workload, speedup_of
 
 _REPORTED_ROUNDING = 1e-6  # of the time: larger rounding errors are reported
 _NOT_OF_THE_CPU = (
@@ -48,6 +48,10 @@ _MOVES = {
 for the best partition may stop before it is proven."""
 
 
+def _part(about: str, symbol: str) -> Quantity:
+    return Quantity("cycle", about, symbol, low=0.0, part_of="accelerated_time")
+
+
 @dataclass(frozen=True, eq=False)
 class Greedy:
     """The outputs of :func:`objectives.partition.greedy`."""
@@ -62,42 +66,13 @@ class Greedy:
             label="execution time with the accelerator",
         ),
     ]
-    execution_time: Annotated[
-        Array,
-        Quantity("cycle", "instructions on registers", "t_e", low=0.0, part_of="accelerated_time"),
-    ]
-    memory_time: Annotated[
-        Array,
-        Quantity(
-            "cycle",
-            "loads, stores, and data that the other core holds",
-            "t_m",
-            low=0.0,
-            part_of="accelerated_time",
-        ),
-    ]
-    control_time: Annotated[
-        Array,
-        Quantity(
-            "cycle", "control passed between cores", "t_c", low=0.0, part_of="accelerated_time"
-        ),
-    ]
-    register_time: Annotated[
-        Array,
-        Quantity(
-            "cycle", "values passed between cores", "t_r", low=0.0, part_of="accelerated_time"
-        ),
-    ]
+    execution_time: Annotated[Array, _part("instructions on registers", "t_e")]
+    memory_time: Annotated[Array, _part("loads, stores, and data that the other core holds", "t_m")]
+    control_time: Annotated[Array, _part("control passed between cores", "t_c")]
+    register_time: Annotated[Array, _part("values passed between cores", "t_r")]
     cpu_time: Annotated[Array, Quantity("cycle", "time of the program on the CPU only", low=0.0)]
     speedup: Annotated[
-        Array,
-        Quantity(
-            "1",
-            "time on the CPU only over time with the accelerator",
-            low=0.0,
-            over="accelerated_time",
-            worth=1.0,
-        ),
+        Array, speedup_of("time on the CPU only over time with the accelerator", symbol="")
     ]
     relative_speedup: Annotated[
         Array, Quantity("1", "share of the theoretical gain that is reached; 0 if there is none")
@@ -138,11 +113,6 @@ def greedy(
 
     Blocks are moved one by one, by time saved for each instruction, as long as they fit and save
     time. It fails if blocks only pay together.
-
-    Returns
-    -------
-    Greedy
-        Arrays of the broadcast shape of the inputs.
     """
     inputs = (workload, cache_configuration, accelerator_size, *architecture)
     return _each_design(Greedy, _greedy_row, profiles, inputs)
@@ -166,13 +136,8 @@ def optimal(
     therefore means that sharing costs more than the accelerator gains.
 
     Equal designs are solved once. Each design is proven optimal, to a millionth of its time, or
-    `optimality_gap` is above 0.
-
-    Returns
-    -------
-    Optimal
-        Arrays of the broadcast shape of the inputs; NaN if there is no such workload or cache
-        configuration, and if the latencies of the memory levels do not ascend.
+    `optimality_gap` is above 0. Outputs are NaN if there is no such workload or cache
+    configuration, and if the latencies of the memory levels do not ascend.
     """
     inputs = (workload, cache_configuration, accelerator_size, *architecture)
     return _each_design(Optimal, _optimal_row, profiles, inputs)

@@ -162,11 +162,8 @@ def problem_of(
 ) -> PartitionProblem:
     """Return the partitioning problem of a program on one architecture (numbers, no arrays).
 
-    Parameters
-    ----------
-    capped : bool
-        Whether a cost of more than twice all possible savings is set to just that. Such a node is
-        in no partition that saves time, and small amounts are not lost next to it by rounding.
+    If it is `capped`, a cost of more than twice all possible savings is set to just that. Such a
+    node is in no partition that saves time, and small amounts are not lost next to it by rounding.
     """
     a, memory = architecture, latencies(architecture)
     saved = np.subtract(memory.accelerator, memory.cpu)

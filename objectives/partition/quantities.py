@@ -11,19 +11,15 @@ from dse.problems import InputError, Problem
 from dse.profile.document import Profile
 from objectives.partition.graph import COSTED, Graph, graph
 from objectives.programs import Program, load_programs
+from objectives.quantities import flag
 
 
 @dataclass(frozen=True, eq=False)
 class Workloads:
-    """Programs, in order of file name.
-
-    Parameters
-    ----------
-    graphs : tuple of tuple of Graph
-        For each program one graph a cache configuration.
-    """
+    """Programs, in order of file name."""
 
     graphs: tuple[tuple[Graph, ...], ...]
+    """For each program one graph per cache configuration."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +100,10 @@ def _cost(core: str, instructions: str) -> Quantity:
     return Quantity("1", about, low=0.0, high=1e6, better="lower", typical=(1.0, 32.0))
 
 
+def _drawback(unit: str, about: str, typical: tuple[float, float]) -> Quantity:
+    return Quantity(unit, about, low=0.0, better="lower", typical=typical)
+
+
 def _time(about: str, symbol: str, typical: tuple[float, float]) -> Quantity:
     return Quantity("cycle", about, symbol, low=0.0, typical=typical)
 
@@ -127,23 +127,10 @@ class Architecture(NamedTuple):
     ] = 2.0
     accelerator_cache: Annotated[
         Floats,
-        Quantity(
-            "1",
-            "1: the accelerator has private caches above the shared level; 0: it has none",
-            low=0,
-            high=1,
-            integer=True,
-        ),
+        flag("1: the accelerator has private caches above the shared level; 0: it has none"),
     ] = 1.0
     shared_penalty: Annotated[
-        Floats,
-        Quantity(
-            "cycle",
-            "latency that sharing adds to a shared cache",
-            low=0.0,
-            better="lower",
-            typical=(0.0, 3.0),
-        ),
+        Floats, _drawback("cycle", "latency that sharing adds to a shared cache", (0.0, 3.0))
     ] = 0.0
     accelerator_efficiency: Annotated[
         Floats,
@@ -158,13 +145,7 @@ class Architecture(NamedTuple):
     ] = 0.5
     interface_latency_factor: Annotated[
         Floats,
-        Quantity(
-            "1",
-            "factor on the three latencies between CPU and accelerator",
-            low=0.0,
-            better="lower",
-            typical=(0.25, 4.0),
-        ),
+        _drawback("1", "factor on the three latencies between CPU and accelerator", (0.25, 4.0)),
     ] = 1.0
     cpu_efficiency: Annotated[
         Floats,

@@ -47,21 +47,11 @@ def greedy_partition(problem: PartitionProblem, size: float) -> Partition:
 
 
 def best_partition(
-    problem: PartitionProblem,
-    size: float,
-    *,
-    nodes: int | None = None,
+    problem: PartitionProblem, size: float, *, nodes: int | None = None
 ) -> Partition:
-    """Return the best partition within an area.
+    """Return the best partition within an area of `size` instructions.
 
-    Parameters
-    ----------
-    problem : PartitionProblem
-        Of a program on one architecture.
-    size : float
-        Instructions that the accelerator holds.
-    nodes : int, optional
-        Limit of the search; `bound` shows the part that is not proven.
+    `nodes` limits the search; `bound` shows the part that is not proven.
     """
     few = reduced(problem, size)
     lost = rounding(problem)
@@ -87,12 +77,7 @@ def best_partition(
 def area_front(problem: PartitionProblem, sizes: tuple[float, ...] | None = None) -> AreaFront:
     """Return the convex hull of area against time, and the best partitions at some areas.
 
-    Parameters
-    ----------
-    problem : PartitionProblem
-        Of a program on one architecture.
-    sizes : tuple of float, optional
-        Areas at which to find the best partition besides; twelve by default.
+    `sizes` are the areas at which to find the best partition besides; twelve by default.
     """
     hull = nested_groups(problem)
     most = float(problem.area[hull[-1]].sum())

@@ -57,7 +57,7 @@ def test_the_calls_of_a_run_are_the_run(programs: Dataflows, name: str, keeps: f
     # the host reads what the calls leave, as it did
     work = split(program, outermost(program, [program.position(name)]))
     taken = float(run.host_time - run.host_computation_time - run.host_communication_time)
-    taken -= HOST["byte_time"] * work.returned
+    taken -= HOST["byte_time"] * float(work.returned)
     assert count * calls.host_call_time == pytest.approx(taken, rel=1e-12)
     assert calls.host_run_time - calls.host_rest_time == pytest.approx(taken, rel=1e-12)
     assert calls.granularity * calls.computational_index == pytest.approx(

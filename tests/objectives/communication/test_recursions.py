@@ -12,6 +12,7 @@ import pytest
 from dse.profile.command import Options, build_program
 from dse.profile.document import Profile
 from objectives.communication import Setting, from_profile, verdict
+from objectives.communication.acceleration import time_parts
 from objectives.communication.dataflow import callbacks
 from objectives.communication.readers import from_counts
 from objectives.communication.split import split
@@ -63,7 +64,7 @@ def test_a_recursion_through_a_pointer_counted_by_hand(profile: Profile) -> None
     # 4 calls and 12 callbacks, 120 cycles each
     work = split(program, (2,))
     assert (work.calls, work.callbacks) == (16, 12)
-    assert float(setting.parts(work).calls) == 16 * 120
+    assert float(time_parts(work, setting, setting).calls) == 16 * 120
 
 
 def test_what_may_move_is_held_and_not_called_back(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dse.problems import InputError
 from objectives.communication import (
-    Change,
     Dataflow,
     Dataflows,
     Setting,
@@ -26,7 +25,7 @@ from objectives.communication import (
 )
 from objectives.communication.dataflow import CallTree, Chain
 from objectives.communication.split import split, whole
-from objectives.communication.verdict import best_antichain
+from objectives.communication.verdict import Change, best_antichain
 from objectives.logca import speedup
 from tests.communication_examples import Machine, antichains, profile_of
 

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dse.model import Array, Floats, Quantity, Resource, declared, model
-from dse.problems import InputError, Problem, nearest
+from dse.problems import InputError, Problem
 
 bounds = st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-20, 20).map(float))
 
@@ -206,10 +206,3 @@ def test_input_errors_cross_between_processes() -> None:
         "      mend it",
         "  b: too",
     ]
-
-
-def test_nearest_names() -> None:
-    assert nearest("speedpu", ["speedup", "area"]) == "did you mean 'speedup'?"
-    assert nearest("xyz", ["b", "a"]) == "known: a, b"
-    assert nearest("xyz", []) == ""
-    assert nearest("xyz", [f"name{i:02}" for i in range(20)]).endswith("and 8 more")

@@ -1,14 +1,35 @@
-"""Catalog files: what is read, what is refused and with which words, and where they are found."""
+"""Catalogs: reading, refusals, where they are found, the shipped ones, and the list of them."""
 
+from __future__ import annotations
+
+import inspect
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dse
-from dse.model.units import read
+from dse.cli import commands
+from dse.model import Quantity, declared
+from dse.model.units import UnitError, read
 from dse.problems import InputError
-from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
+from dse.study.catalog import (
+    Catalog,
+    Row,
+    catalogs,
+    find_catalog,
+    load_catalog,
+    models,
+    near,
+    shipped_catalogs,
+)
+from dse.study.loading import shipped_models
+from dse.study.schema import InputValue
+from objectives.energy import Powers
+from objectives.machine.engine import Elements, LaneArea, Stages
+from objectives.partition.quantities import Architecture
 from tests.toy import STUDY, written
 
 GOOD = """
@@ -38,12 +59,6 @@ def load(folder: Path, text: str) -> Catalog:
     return load_catalog(path)
 
 
-def refusal(folder: Path, text: str) -> str:
-    with pytest.raises(InputError) as caught:
-        load(folder, text)
-    return str(caught.value)
-
-
 def test_reads_rows_figures_and_where_each_is_from(tmp_path: Path) -> None:
     catalog = load(tmp_path, GOOD)
     assert (catalog.name, catalog.about) == ("made", "Ways to attach an engine")
@@ -69,85 +84,48 @@ def test_figures_keep_their_unit_until_they_are_read(tmp_path: Path) -> None:
     assert read(rows["slow-card"].values["overhead"].text, "cycle") == 3000
 
 
-def test_says_every_problem_of_a_stage_at_once(tmp_path: Path) -> None:
-    form = refusal(
-        tmp_path,
-        """
-        sorce = "A book"
-        [port]
-        overhead = true
-        latency = { value = 3, unt = "cycle" }
-        """,
-    )
-    for words in (
-        "5 problems",
-        "about: is missing",
-        "sorce: unknown key 'sorce'; a row is a table: [name]\n      did you mean 'source'?",
-        "port.about: is missing",
-        "port.overhead: true is not a number",
-        "port.latency.unt: unknown key 'unt'\n      did you mean 'unit'?",
-    ):
-        assert words in form
-    meaning = refusal(
-        tmp_path,
-        """
-        about = "Ports"
-        [Fast_Port]
-        about = "a port"
-        area = { value = 3, unit = "furlong", source = "A book" }
-        clock = "fast"
-        """,
-    )
-    for words in (
-        "4 problems",
-        "Fast_Port: is not a name for a row",
-        "Fast_Port.area: has the unknown unit 'furlong'",
-        "Fast_Port.clock: 'fast' is not a number",
-        "Fast_Port.clock: has no source",
-    ):
-        assert words in meaning
+ROW = 'about = "x"\nsource = "y"\n[row]\nabout = "z"\n'
+REFUSED = r"""
+about =  => is not TOML
+about = "x" => has no rows
+about = "x"; [row]; about = "y" => row: has no values
+about = "x"; [row]; about = "y"; a = 1 => row.a: has no source
+about = "x"; source = "s"; [Fast_Port]; about = "y"; a = 1 => Fast_Port: is not a name for a row
+sorce = "x"; [row]; a = 1 =>
+ about: is missing | sorce: unknown key 'sorce'; a row is a table | row.about: | 3 problems
+ROW latency = true => row.latency: true is not a number
+ROW latency = [1, 2] => row.latency: [1, 2] is not a number
+ROW latency = nan => row.latency: | is not finite
+ROW latency = 1HUGE => row.latency: is too large a number
+ROW latency = 2020-01-01 => row.latency: | is not a number
+ROW latency = "fast" => row.latency: 'fast' is not a number
+ROW latency = "3 furlong" => row.latency: has the unknown unit 'furlong'
+ROW latency = { unit = "B" } => row.latency.value: is missing
+ROW latency = { value = 3, unt = "B" } => row.latency.unt: unknown key 'unt' | did you mean 'unit'?
+ROW latency = { value = "3 B", unit = "KiB" } => row.latency: has two units, 'B' and 'KiB'
+ROW latency = { value = 3, note = 4 } => row.latency.note: 4 is not a text
+ROW text = 3; a = 1 => row.text: 3 is not a table
+ROW a = 1; [row.text]; b = 1 => row.text.b
+ROW "a b" = 1 => is not a name for a quantity
+ROW a = 1; [row.together]; of = ["a"]; normall = ["a"] =>
+ row.together.normall: unknown key 'normall' | did you mean 'normal'?
+ROW a = 1; together = { of = ["b"], covariance = [[1.0]] } => row.together: the row has no value 'b'
+ROW a = 1; together = { of = ["a"], covariance = [[1.0, 2.0]] } =>
+ row.together: | one row and one column
+ROW a = 1; together = { of = ["a"], covariance = [[-1.0]] } =>
+ row.together: | a variance is negative
+ROW a = 1; b = 1; together = { of = ["a", "b"], covariance = [[1.0, 2.0], [1.0, 9.0]] } =>
+ row.together: | it is not symmetric
+"""
 
 
-@pytest.mark.parametrize(
-    ("figure", "words"),
-    [
-        ("[1, 2]", "[1, 2] is not a number"),
-        ("nan", "is not finite"),
-        ("1" + 400 * "0", "is too large a number"),
-        ("2020-01-01", "is not a number"),
-        ('{ unit = "B" }', "value: is missing"),
-        ('{ value = "3 B", unit = "KiB" }', "has two units, 'B' and 'KiB'"),
-        ("{ value = 3, note = 4 }", "note: 4 is not a text"),
-        ('"3 furlong"', "has the unknown unit 'furlong'"),
-    ],
-)
-def test_refuses_what_is_no_figure(tmp_path: Path, figure: str, words: str) -> None:
-    text = f'about = "x"\nsource = "y"\n[row]\nabout = "z"\nlatency = {figure}\n'
-    message = refusal(tmp_path, text)
-    assert words in message
-    assert "row.latency" in message
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("about = ", "is not TOML"),
-        ('about = "x"', "has no rows"),
-        ('about = "x"\n[row]\nabout = "y"', "row: has no values"),
-        (
-            'about = "x"\nsource="s"\n[row]\nabout = "y"\ntext = 3\na = 1',
-            "row.text: 3 is not a table",
-        ),
-        ('about = "x"\nsource="s"\n[row]\nabout = "y"\n"a b" = 1', "is not a name for a quantity"),
-        (
-            'about = "x"\n[row]\nabout = "y"\n[row.together]\nof = ["a"]\nnormall = ["a"]\n',
-            "row.together.normall: unknown key 'normall'\n      did you mean 'normal'?",
-        ),
-        ('about = "x"\nsource="s"\n[row]\nabout = "y"\na = 1\n[row.text]\nb = 1', "row.text.b"),
-    ],
-)
-def test_refuses_what_is_no_catalog(tmp_path: Path, text: str, words: str) -> None:
-    assert words in refusal(tmp_path, text)
+@pytest.mark.parametrize("case", REFUSED.replace("=>\n", "=>").strip().split("\n"))
+def test_a_wrong_catalog_is_refused_with_place_and_words(tmp_path: Path, case: str) -> None:
+    text, _, words = case.partition("=>")
+    text = text.replace("ROW ", ROW).replace("; ", "\n").replace("HUGE", "0" * 400)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, text)
+    assert all(word.strip() in str(caught.value) for word in words.split(" | ")), caught.value
 
 
 def test_a_file_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
@@ -208,15 +186,15 @@ def test_another_package_of_the_name_is_named(
 
 
 def test_names_of_the_literature_are_names_of_rows(tmp_path: Path) -> None:
+    def rows(*names: str) -> str:
+        texts = [f'["{name}"]\nabout = "a row"\nlevel = 1' for name in names]
+        return "\n".join(['about = "rows"\nsource = "A book"', *texts])
+
     names = ["SL1", "SL2+", "SMM-", "user-port"]
-    rows = "\n".join(f'["{name}"]\nabout = "a row"\nlevel = 1' for name in names)
-    path = tmp_path / "made.toml"
-    path.write_text(f'about = "rows"\nsource = "A book"\n{rows}\n')
-    assert list(load_catalog(path).rows) == names
+    assert list(load(tmp_path, rows(*names)).rows) == names
     for bad in ("+", "a--b", "a+b", "-a", "a b", ""):
-        path.write_text(f'about = "rows"\nsource = "A book"\n["{bad}"]\nabout = "a"\nlevel = 1\n')
         with pytest.raises(InputError, match="is not a name for a row"):
-            load_catalog(path)
+            load(tmp_path, rows(bad))
 
 
 @pytest.mark.parametrize("unit", ["cycle/B", "1/B*cycle", "cycle * B**-1"])
@@ -237,3 +215,169 @@ def test_a_catalog_may_give_plain_numbers_and_an_override_may_not(tmp_path: Path
     wrong = text.replace('toml" }', 'toml", override = { slow = { clock = "3" } } }')
     with pytest.raises(InputError, match=r"space\.rate\.slow\.clock: '3' has no unit"):
         dse.load(written(tmp_path, text=wrong))
+
+
+# The shipped catalogs: each value of a row is a quantity, in its unit and in its domain
+
+CLOCK = 1e9  # Hz; times of devices become cycles
+NO_MODEL = {  # what relations of studies and readers take
+    "device_clock": Quantity("Hz", "clock of the device", above=0),
+    "cores": Quantity("1", "cores of the host", low=1, integer=True),
+    "compute_units": Quantity("1", "compute units of the device", low=1, integer=True),
+    "peak_performance": Quantity("1/s", "operations a second of the device", above=0),
+    "engines_per_core": Quantity("1", "engines that a core needs", low=0, high=1),
+    "most_calls_in_flight": Quantity("1", "most calls in flight of a stream", low=1, integer=True),
+    "level1_size": Quantity("B", "size of L1", above=0),
+    "level2_size": Quantity("B", "size of L2", above=0),
+}
+
+
+def declarations() -> dict[str, list[Quantity]]:
+    """Return every input of the shipped models by name, as each model declares it."""
+    found: dict[str, list[Quantity]] = {name: [note] for name, note in NO_MODEL.items()}
+    for model in shipped_models():
+        for name, note in model.inputs.items():
+            if isinstance(note, Quantity):
+                assert name not in NO_MODEL, f"{model.name} takes '{name}'"
+                found.setdefault(name, []).append(note)
+    return found
+
+
+DECLARED = declarations()
+ROWS = [
+    pytest.param(row, id=f"{catalog.name}:{row.name}")
+    for catalog in map(load_catalog, shipped_catalogs())
+    for row in catalog.rows.values()
+]
+
+
+def wrong(name: str, figure: InputValue) -> str:
+    """Return what is wrong with a figure, empty if nothing is."""
+    if name not in DECLARED:
+        return f"no model takes '{name}'"
+    for quantity in DECLARED[name]:
+        try:
+            value = read(figure.text, quantity.unit, CLOCK)
+        except UnitError as error:
+            return f"{name} = {figure.text}: {error}"
+        if not quantity.contains_all(value):
+            return f"{name} = {figure.text} is outside {quantity.domain()} {quantity.unit}"
+    return ""
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_figure_of_a_row_is_a_quantity(row: Row) -> None:
+    assert not [said for name, figure in row.values.items() if (said := wrong(name, figure))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("overhaed", "1 cycle", "no model takes"),
+        ("overhead", "1 LUT", "LUT"),
+        ("overhead", "-1 cycle", "outside"),
+        ("complexity", "4", "outside"),
+    ],
+)
+def test_a_wrong_figure_is_found(name: str, text: str, told: str) -> None:
+    assert told in wrong(name, InputValue(text, source="nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("catalog", "records", "beside"),
+    [
+        ("engines", (Stages, LaneArea, Elements), set()),
+        ("memory_organisations", (Architecture,), None),
+        ("powers", (Powers,), set()),
+    ],
+)
+def test_rows_fill_their_records(catalog: str, records: Any, beside: set[str] | None) -> None:
+    filled = {name for record in records for name in declared(record)}
+    path = next(path for path in shipped_catalogs() if path.stem == catalog)
+    for row in load_catalog(path).rows.values():
+        assert set(row.values) <= filled
+        if beside is not None:
+            assert filled == set(row.values) | beside
+
+
+# The list of models and catalogs
+
+BY_ROWS = "given by rows of catalogs"
+
+
+def test_records_are_listed_by_their_quantities() -> None:
+    found = {each.model.name: each.model for each in models()}
+    speedup, offload = found["objectives.logca:speedup"], found["objectives.logca:offload"]
+    flat = ["overhead", "latency", "latency_per_byte", "computational_index", "complexity"]
+    assert list(speedup.inputs) == ["granularity", *flat, "acceleration"]
+    assert speedup.defaults == {"latency": 0.0, "latency_per_byte": 0.0, "complexity": 1.0}
+    assert list(offload.inputs) == [*speedup.inputs, "target_speedup"]
+    # outputs that join parts, inherited: in the order of the parts
+    assert list(offload.outputs) == [name for part in offload.leaves for name in part.outputs]
+    assert list(offload.outputs)[:2] == ["speedup", "host_time"]
+
+
+def test_each_model_is_listed_once_by_the_package_that_names_it() -> None:
+    names = [each.model.name for each in models()]
+    assert len(set(names)) == len(names)
+    # by a table of contents, never by a module inside of a package
+    assert not [name for name in names if not re.fullmatch(r"objectives\.\w+:\w+", name)]
+    packages = {name.partition(":")[0].removeprefix("objectives.") for name in names}
+    assert packages >= {"communication", "logca", "machine", "partition", "sharing"}
+    for each in models():
+        assert each.about, each.model.name
+        assert list(inspect.signature(each.model.function).parameters) == list(each.model.inputs)
+
+
+def test_a_misspelt_name_has_a_nearest_one() -> None:
+    catalog = catalogs()[0].name
+    assert near(catalog[:-2] + catalog[-1]) == catalog
+    assert near("acelerate") is not None
+    assert near("granularty") == "granularity"
+    assert near("xyzzy") is None
+
+
+def listed(capsys: pytest.CaptureFixture[str], *names: str) -> list[str]:
+    commands(["list", *names], standalone_mode=False)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_list_has_one_line_for_each_model_and_catalog(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = listed(capsys)
+    told = {each.model.name: each.about for each in models()}
+    for name, about in (told | {each.name: each.about for each in catalogs()}).items():
+        (line,) = [line for line in lines if line.split()[:1] == [name]]
+        assert line.endswith(about)
+
+
+def test_a_model_is_shown_whole_by_its_name_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = listed(capsys, "call_break_even")
+    assert lines[0].startswith("objectives.machine:call_break_even")
+    assert lines.count("  inputs") == lines.count("  outputs") == 1
+    assert any(
+        line.startswith("    calls_in_flight q [1] whole numbers in [1, 1024]") for line in lines
+    )
+    assert lines == listed(capsys, "objectives.machine:call_break_even")
+
+
+def test_a_quantity_is_shown_with_who_gives_and_takes_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = listed(capsys, "stream_interval")
+    gives, takes = lines.index("given by"), lines.index("taken by")
+    for side, among, has in (
+        ("outputs", lines[gives + 1 : takes], "stream_interval"),
+        ("inputs", lines[takes + 1 :], "stream_interval"),
+    ):
+        names = {m.model.name for m in models() if has in getattr(m.model, side)}
+        assert {line.split()[0] for line in among} == names
+    lines = listed(capsys, "interface_latency")
+    assert "interfaces cxl-x8 500 ns" in [
+        " ".join(x.split()) for x in lines[lines.index(BY_ROWS) :]
+    ]
+
+
+def test_a_row_has_its_figures_as_people_write_them(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = listed(capsys, "gemm-gpu-host")
+    assert len(lines) == 3
+    assert lines[2].strip() == "computational_index = 2 cycle/B, complexity = 1.7"

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import dse
 from dse.cli import commands, main
 from dse.model import Array, Floats, Quantity
-from dse.problems import LONGEST_MESSAGE, InputError, Problem
+from dse.problems import LONGEST_MESSAGE, InputError, Problem, nearest
 from tests.toy import SMALL, written
 
 Lanes = Annotated[Floats, Quantity("1", "lanes of an engine", low=1, integer=True)]
@@ -435,6 +435,8 @@ def test_long_lists_of_problems_end_with_their_number() -> None:
     assert lines[-2:] == ["  inputs.x29: is wrong", "  … and 12 more"]
     assert len(error.problems) == 42
     assert "more" not in str(InputError("s", [Problem(f"{i}", "is wrong") for i in range(30)]))
+    assert nearest("xyz", [f"name{i:02}" for i in range(20)]).endswith("and 8 more")
+    assert nearest("xyz", []) == ""
 
 
 def test_a_name_that_has_all_words_of_another_is_near_and_one_of_another_class_is_not() -> None:

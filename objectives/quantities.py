@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from dse.model import Floats, Quantity
+from dse.model.section import Study, StudyResult
 from dse.problems import Problem
 
 
@@ -191,6 +194,17 @@ MemoryAreaPerBit: TypeAlias = Annotated[
 ]
 
 # ------------------------------------------------------------------------------------ the programs
+
+
+def workloads_used(study: Study, result: StudyResult) -> list[int]:
+    """Return the programs that the study's designs are of, in order; the first if it names none."""
+    if "workload" in result.designs:
+        return sorted({int(w) for w in result.designs["workload"]})
+    if "workload" in study.constants:
+        return [int(study.constants["workload"])]
+    bound = [np.atleast_1d(each.get("workload", ())) for each in study.conditions]
+    return sorted({int(w) for w in np.concatenate([*bound, ()])}) or [0]
+
 
 Workload: TypeAlias = Annotated[
     Floats,

@@ -29,22 +29,14 @@ PARTS = ("computation", "local", "global")
 def breakdown(
     dataflow: Dataflow, functions: Sequence[str], setting: Setting | None = None
 ) -> pd.DataFrame:
-    """Divide a program's time among functions, each with everything it calls.
-
-    Parameters
-    ----------
-    dataflow : Dataflow
-        The program.
-    functions : sequence of str
-        None of them calls another.
-    setting : Setting, optional
-        What an instruction and a byte cost on the host; bytes count at their reader.
+    """Divide a program's time among functions, each with everything it calls; none calls another.
 
     Returns
     -------
     DataFrame
         A row for each function and for the rest of the program; columns `computation`, `local`
-        (bytes written and read within) and `global` (bytes from elsewhere) [cycle].
+        (bytes written and read within) and `global` (bytes from elsewhere) [cycle]. Bytes count at
+        their reader; `setting` says what they and instructions cost on the host.
     """
     setting = setting or Setting()
     rows = []
@@ -66,10 +58,7 @@ def communication_share(
 ) -> pd.DataFrame:
     """Return :func:`breakdown` in fractions of the whole, for each size of the problem (Figure 3).
 
-    Returns
-    -------
-    DataFrame
-        A row for each size; columns (function, "computation" or "local" or "global").
+    The columns are (function, "computation" or "local" or "global"), a row for each size.
     """
     tables = [breakdown(dataflow, functions, setting) for dataflow in dataflows.values()]
     shares = [(table / table.to_numpy().sum()).to_numpy().ravel() for table in tables]
@@ -102,10 +91,7 @@ def busiest(dataflow: Dataflow, count: int = 10) -> Busiest:
 def memory_wall(dataflow: Dataflow, factors: ArrayLike, setting: Setting | None = None) -> Array:
     """Return the speedup if all computation is faster and no communication is (Figure 5).
 
-    Parameters
-    ----------
-    factors : array_like
-        How many times faster; inf gives the wall, which is inf if no byte takes time.
+    A factor of inf gives the wall, which is inf if no byte takes time.
     """
     setting = setting or Setting()
     work = dataflow.computation.sum() * setting.instruction_time
@@ -118,11 +104,6 @@ def local_or_global(
     dataflow: Dataflow, functions: Sequence[str], factors: ArrayLike, setting: Setting | None = None
 ) -> pd.DataFrame:
     """Compare what may be made faster if these functions have accelerators (Figure 6).
-
-    Parameters
-    ----------
-    factors : array_like, shape (n,)
-        How many times faster.
 
     Returns
     -------
@@ -154,19 +135,11 @@ def speedups(
 ) -> pd.DataFrame:
     """Return the speedup of accelerating functions, together if several are named (Figure 10).
 
-    Parameters
-    ----------
-    choices : mapping of str to sequence of str
-        What a choice is called, and its functions.
-    factors : array_like, shape (n,)
-        How many times faster accelerators compute and reach their stores.
-    shared_store : bool
-        Whether the accelerators of a choice share one store.
-
     Returns
     -------
     DataFrame
-        A row for each factor, a column for each choice.
+        A row for each factor by which accelerators compute and reach their stores faster, a column
+        for each choice. With `shared_store` the accelerators of a choice share one store.
     """
     f = np.asarray(factors, dtype=np.float64)
     machine = replace(setting or Setting(), shared_store=float(shared_store))
@@ -189,11 +162,10 @@ def _speedups(
     """Return the program's speedup for each triple of factors."""
     host = setting.time(whole(dataflow))
     work = split(dataflow, outermost(dataflow, [dataflow.position(name) for name in functions]))
-    names = ("computation_factor", "communication_factor", "medium_factor")
-    machines = [
-        replace(setting, **dict(zip(names, map(float, factors), strict=True)))
-        for factors in zip(computation, store, medium, strict=True)
-    ]
+    machines = (
+        replace(setting, computation_factor=c, communication_factor=s, medium_factor=m)
+        for c, s, m in zip(computation.tolist(), store.tolist(), medium.tolist(), strict=True)
+    )
     return np.array([host / machine.time(work) for machine in machines])
 
 

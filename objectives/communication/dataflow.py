@@ -24,6 +24,7 @@ MAX_CANDIDATES = 20
 _INCLUDE = "if it may move all the same, name it under include"
 _MORE = f"{MAX_CANDIDATES} others that may move compute more"
 _MAIN, _CALLS = "'main' cannot move: all of the program is below it", "name what it calls"
+_NO_WORK = "did no work that could move"
 _OWN_WORK = 0.01
 """A function with less of its work outside of one callee hands its work to that callee."""
 
@@ -34,29 +35,22 @@ _OWN_WORK = 0.01
 class CallTree:
     """The tree of calling contexts; a recursion is folded into the context it returns to.
 
-    Parameters
-    ----------
-    parent : ndarray of int, shape (nodes,)
-        Position of the caller's node, which comes first; -1 for a root.
-    function : ndarray of int, shape (nodes,)
-        Position of the function in `Dataflow.names`; once at most on the way from a root.
-    invocations, calls : ndarray, shape (nodes,)
-        With recursive ones, and without: how often the context was entered.
-    computation : ndarray, shape (nodes,)
-        The node's own [instruction].
-    recursions : tuple of (int, int, float)
-        Calls from a node that are counted at it or at a node above: both positions, how many.
-    outermost : ndarray, shape (nodes,), optional
-        Of the calls, those while no other one of the function lived; all if it is not known.
+    Arrays have the shape (nodes,).
     """
 
     parent: NDArray[np.int64]
+    """Position of the caller's node, which comes first; -1 for a root."""
     function: NDArray[np.int64]
+    """Position of the function in `Dataflow.names`; once at most on the way from a root."""
     invocations: Array
     calls: Array
+    """Invocations without recursive ones: how often the context was entered."""
     computation: Array
+    """The node's own [instruction]."""
     recursions: tuple[tuple[int, int, float], ...] = ()
+    """Calls from a node that are counted at it or at a node above: both positions, how many."""
     outermost: Array | None = None
+    """Of the calls, those while no other one of the function lived; all if it is not known."""
 
     @functools.cached_property
     def inclusive(self) -> Array:
@@ -70,7 +64,7 @@ class CallTree:
 
     @functools.cached_property
     def own_share(self) -> Array:
-        """Each node's part in its function, by own computation, shape (nodes,)."""
+        """Each node's part in its function, by own computation."""
         return self._shares(self.computation)
 
     @functools.cached_property
@@ -130,10 +124,7 @@ def shares_inside(tree: CallTree, size: int) -> Array:
 
 
 def callbacks(tree: CallTree, contexts: Sequence[int]) -> dict[int, float]:
-    """Return the calls from inside of contexts to functions that live above, by function.
-
-    No context is below another.
-    """
+    """Return the calls from contexts, none below another, to functions that live above."""
     top = np.full(len(tree.parent), -1)
     for context in contexts:
         top[tree.below(context)] = context
@@ -198,14 +189,7 @@ def wrappers(
 
     Such a function calls the other at most once per call. Of its work, with everything that it
     calls, at most a hundredth is outside the other. In a chain of such functions each maps to the
-    last.
-
-    Parameters
-    ----------
-    own : ndarray, shape (nodes,)
-        Work of each context itself, in any unit.
-    movable : iterable of str
-        The functions that may move.
+    last. `own`, shape (nodes,), is the work of each context itself, in any unit.
     """
     can, handed = set(movable), dict[str, str]()
     work = tree.totals(own)
@@ -255,21 +239,14 @@ def _ways(
 
 
 class Chain(NamedTuple):
-    """A value that a loop of a function computes from a value of the iteration before.
-
-    Parameters
-    ----------
-    function : int
-        Position in the names.
-    length : float
-        Instructions from one value to the next, at least.
-    steps, starts : float
-        Iterations that take a value of one before, and that take one from outside.
-    """
+    """A value that a loop of a function computes from a value of the iteration before."""
 
     function: int
+    """Position in the names."""
     length: float
+    """Instructions from one value to the next, at least."""
     steps: float
+    """Iterations that take a value of one before; `starts`: that take one from outside."""
     starts: float
 
 
@@ -365,11 +342,12 @@ class Dataflow:
         begins several times in a call of the function only the mean: others may run in parallel.
         """
         most = np.zeros(len(self.names))
-        for chain in self.chains:
-            part = self.inside[chain.function]
-            starts = chain.starts * part
-            begun = np.divide(self.calls, starts, out=np.ones_like(part), where=starts > 0)
-            most = np.maximum(most, chain.length * chain.steps * part * np.minimum(begun, 1.0))
+        for function, length, steps, starts in self.chains:
+            part = self.inside[function]
+            begun = np.divide(
+                self.calls, starts * part, np.ones_like(part), where=starts * part > 0
+            )
+            most = np.maximum(most, length * steps * part * np.minimum(begun, 1.0))
         return most
 
     @functools.cached_property
@@ -449,10 +427,7 @@ class Dataflow:
         return replace(self, kinds=self.kinds._replace(excluded=self.kinds.excluded | more))
 
     def including(self, names: Iterable[str]) -> Dataflow:
-        """Return the same program with functions that may move, though something speaks against it.
-
-        InputError if a function is unknown.
-        """
+        """Return the same program with functions that may move whatever speaks against it."""
         more = {self.names[self.position(name)] for name in names}
         return replace(self, kinds=self.kinds._replace(included=self.kinds.included | more))
 
@@ -481,23 +456,11 @@ class Dataflows:
         return tuple(sorted(first, key=lambda name: -part[name]))
 
     def selection(self, names: Iterable[str]) -> int:
-        """Return the number whose bits choose these candidates.
-
-        Raises
-        ------
-        InputError
-            If a name is not a candidate; all such at once.
-        """
-        names = dict.fromkeys(names)
-        problems = [
-            Problem(
-                "", f"'{n}' is not a candidate", self.staying.get(n, nearest(n, self.candidates))
-            )
-            for n in names
-            if n not in self.candidates
-        ]
-        self._refuse(problems)
-        return sum(1 << self.candidates.index(name) for name in names)
+        """Return the number whose bits choose these candidates; InputError if some are none."""
+        names, known = dict.fromkeys(names), self.candidates
+        remedies = {n: self.staying.get(n, nearest(n, known)) for n in names if n not in known}
+        self._refuse([Problem("", f"'{n}' is not a candidate", why) for n, why in remedies.items()])
+        return sum(1 << known.index(name) for name in names)
 
     def chosen(self, selection: int) -> tuple[str, ...]:
         """Return the names of the candidates that a selection chooses.
@@ -528,12 +491,9 @@ class Dataflows:
         return {name: (why, remedies.get(name, _INCLUDE)) for name, why in self.staying.items()}
 
     def without(self, names: Sequence[str]) -> Dataflows:
-        """Return the programs with functions excluded, each of which some program has.
+        """Return the programs with functions excluded.
 
-        Raises
-        ------
-        InputError
-            If no program has such functions, or if one is ``main``; all at once.
+        InputError if no program has such functions, or if one is ``main``; all at once.
         """
         main = [Problem("", _MAIN, "leave it out of exclude")] * ("main" in names)
         self._refuse([*self._unknown(names), *main])
@@ -544,11 +504,8 @@ class Dataflows:
     def including(self, names: Sequence[str]) -> Dataflows:
         """Return the programs with functions that may move, though something speaks against it.
 
-        Raises
-        ------
-        InputError
-            If no program has such a function, if it may move as it is or does nothing, if it is
-            ``main``, or if it calls what is excluded; all at once.
+        InputError if no program has such a function, if it may move as it is or does nothing, if it
+        is ``main``, or if it calls what is excluded; all at once.
         """
         problems = self._unknown(names)
         if not problems:
@@ -584,9 +541,6 @@ class Dataflows:
             "workload": (len(self.programs) - 1, f"the programs: {programs}"),
             "selection": (2 ** len(self.candidates) - 1, f"add up some of: {bits or 'none, so 0'}"),
         }
-
-
-_NO_WORK = "did no work that could move"
 
 
 def _unknown(name: str, known: Iterable[str]) -> Problem:

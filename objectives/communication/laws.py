@@ -96,10 +96,8 @@ class Law:
 
     def at(self, n: Floats) -> Array:
         """Return the count that the law gives at sizes of any shape."""
-        total = np.zeros(np.shape(n))
-        for term, coefficient in zip(self.terms, self.coefficients, strict=True):
-            total = total + float(coefficient) * term.at(n)
-        return np.asarray(total)
+        pairs = zip(self.terms, self.coefficients, strict=True)
+        return np.asarray(sum((float(c) * t.at(n) for t, c in pairs), np.zeros(np.shape(n))))
 
     @property
     def leading(self) -> Term:
@@ -121,30 +119,18 @@ def fit_law(sizes: Sequence[int], counts: Sequence[int]) -> Law:
     Raises
     ------
     ValueError
-        If the sizes are too few, not positive or not different, or a count is negative.
+        If the sizes are too few, not positive or not different.
 
     >>> law = fit_law([64, 256, 1024, 4096, 16384], [272, 1040, 4112, 16400, 65552])
     >>> [(str(t.power), str(c)) for t, c in zip(law.terms, law.coefficients)], law.exact
     ([('0', '16'), ('1', '4')], True)
     """
-    _check(sizes, counts)
-    order = sorted(range(len(sizes)), key=lambda i: sizes[i])
-    n = [int(sizes[i]) for i in order]
-    y = [int(counts[i]) for i in order]
+    if len(sizes) < 3 or min(sizes) < 1 or len(set(sizes)) < len(sizes):
+        raise ValueError(f"sizes {list(sizes)}: give at least 3 positive whole numbers, each once")
+    n, y = map(list, zip(*sorted(zip(sizes, counts, strict=True)), strict=True))
     if not any(y):
         return Law((), (), True, 0.0, 0.0)
     return _exact_law(n, y) or _fitted_law(n, y)
-
-
-def _check(sizes: Sequence[int], counts: Sequence[int]) -> None:
-    if len(sizes) != len(counts):
-        raise ValueError(f"{len(sizes)} sizes and {len(counts)} counts: give one count a size")
-    if len(sizes) < 3:
-        raise ValueError(f"{len(sizes)} sizes: a law needs at least 3")
-    if min(sizes) < 1 or len(set(sizes)) < len(sizes):
-        raise ValueError(f"sizes {list(sizes)}: give positive whole numbers, each once")
-    if min(counts) < 0:
-        raise ValueError(f"counts {list(counts)}: a count is at least 0")
 
 
 class _Candidate(NamedTuple):
@@ -271,26 +257,16 @@ def _akaike(squares: float, points: int, terms: int) -> float:
 # --------------------------------------------------------------------------------------------- text
 
 
-class Notation(NamedTuple):
-    """How a law is written.
+_WORD = 4  # bytes
 
-    Parameters
-    ----------
-    unit : str
-        Of the count; empty for a plain number.
-    word : int
-        Bytes of a word, in which terms that grow are written if the unit is ``"B"`` and their
-        coefficient is a whole number of words; 0 writes all in the unit.
-    size : str
-        The size of the problem.
-    root : str
-        The name of its square root, as the side of a square picture; empty if it has none.
-    """
+
+class Notation(NamedTuple):
+    """How a law is written."""
 
     unit: str = "B"
-    word: int = 4
-    size: str = "n"
+    """Of the count; empty for a plain number. Whole words of bytes that grow are written so."""
     root: str = ""
+    """The name of the size's square root, as the side of a square picture; empty if it has none."""
 
 
 class _Piece(NamedTuple):
@@ -332,9 +308,8 @@ def _pieces(law: Law, style: Notation) -> list[_Piece]:
         plain = pairs.get(Term(power, 0), Fraction(0))
         log = pairs.get(Term(power, 1), Fraction(0)) * (2 if style.root else 1)
         unit = style.unit
-        in_words = style.unit == "B" and style.word and power
-        if in_words and all((c / style.word).denominator == 1 for c in (plain, log)):
-            plain, log, unit = plain / style.word, log / style.word, "words"
+        if style.unit == "B" and power and all((c / _WORD).denominator == 1 for c in (plain, log)):
+            plain, log, unit = plain / _WORD, log / _WORD, "words"
         if plain and log and power:
             pieces.append(_product(plain, log, _power(power, style), unit, style))
             continue
@@ -361,12 +336,11 @@ def _factor(term: Term, style: Notation) -> str:
 
 def _power(power: Fraction, style: Notation) -> str:
     whole = int(power)
-    text = "" if not whole else style.size + ("" if whole == 1 else {2: "²", 3: "³"}[whole])
-    return _joint(text, (style.root or f"√{style.size}") if power != whole else "")
+    return _joint(("", "n", "n²", "n³")[whole], (style.root or "√n") if power != whole else "")
 
 
 def _log(style: Notation) -> str:
-    return f"log2({style.root or style.size})"
+    return f"log2({style.root or 'n'})"
 
 
 def _joint(*factors: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,10 +48,7 @@ def load_dataflow(path: str | Path) -> Dataflow:
 
 
 def load_dataflows(path: str | Path) -> Dataflows:
-    """Read the dataflow of one program, or of each in a folder in the order of their names.
-
-    See :func:`objectives.programs.load_programs`.
-    """
+    """Read one program, or each of a folder; see :func:`objectives.programs.load_programs`."""
     return Dataflows(load_programs(path, _dataflow))
 
 
@@ -64,69 +62,46 @@ def _dataflow(program: Program, name: str) -> Dataflow:
 
 # -------------------------------------------------------------------------- a profile of this tool
 
+_COLUMNS = ("invocations", "computation", "local_bytes", "working_set", "call_working_set")
+_MATRICES = ("transfers", "transfers_into", "transfers_out", "fetched", "returned")
+
 
 def from_profile(profile: Profile, program: str = "") -> Dataflow:
-    """Return the dataflow of a profile.
-
-    Raises
-    ------
-    InputError
-        If the profile was made without transfers.
-    """
+    """Return the dataflow of a profile; InputError if it was made without transfers."""
     program = program or (Path(profile.program.sources[0]).name if profile.program.sources else "")
     if not profile.settings.transfers:
         message = "the profile was made without transfers"
         remedy = "profile the program again without --no-transfers"
         raise InputError(program, [Problem("settings.transfers", message, remedy)])
-    tables = (
-        profile.transfers,
-        profile.transfers_into,
-        profile.transfers_out,
-        profile.fetched,
-        profile.returned,
-    )
     functions, own = profile.functions, [f.name for f in profile.functions]
-    origins = {name for rows in tables for t in rows for name in (t.source, t.to)} - set(own)
-    names = (*own, *sorted(origins))
+    tables = {name: getattr(profile, name) for name in _MATRICES}
+    origins = {name for rows in tables.values() for t in rows for name in (t.source, t.to)}
+    names = (*own, *sorted(origins - set(own)))
     at = {name: i for i, name in enumerate(names)}
     code = np.zeros(len(at))
     for block in profile.blocks:
         code[at[block.function]] += block.area
     homes = {block.id: at[block.function] for block in profile.blocks}
-    counts = np.zeros((5, len(names)))
-    for i, f in enumerate(functions):
-        counts[:, i] = (
-            f.invocations,
-            f.computation,
-            f.local_bytes,
-            f.working_set,
-            f.call_working_set,
-        )
-    invocations, computation, local_bytes, working_set, call_working_set = counts
-    between, into, out, fetched, returned = (_matrix(rows, at) for rows in tables)
+    none = [0.0] * (len(names) - len(own))  # of the origins
+    measured: dict[str, Any] = {
+        name: np.array([*(getattr(f, name) for f in functions), *none], dtype=np.float64)
+        for name in _COLUMNS
+    }
+    measured |= {name: _matrix(rows, at) for name, rows in tables.items()}
     return Dataflow(
         program,
         names,
         len(own),
-        invocations,
-        computation,
-        local_bytes,
-        code,
-        between,
-        into,
-        out,
-        fetched,
-        returned,
-        working_set,
-        call_working_set,
-        tuple(Chain(homes[c.block], c.length, c.steps, c.starts) for c in profile.chains),
-        _tree(profile, at),
-        (*profile.notes, *_gaps(profile)),
-        Kinds(
+        code=code,
+        chains=tuple(Chain(homes[c.block], c.length, c.steps, c.starts) for c in profile.chains),
+        tree=_tree(profile, at),
+        missing=(*profile.notes, *_gaps(profile)),
+        kinds=Kinds(
             library=frozenset(f.name for f in functions if f.foreign),
             system=frozenset(f.name for f in functions if f.system),
             io=frozenset(f.name for f in functions if f.io),
         ),
+        **measured,
     )
 
 
@@ -232,18 +207,9 @@ def expand(
     work is divided by the weights of the calls (their cost if the source has it, else their
     number), invocations by their number.
 
-    Parameters
-    ----------
-    invocations, computation : ndarray, shape (functions,)
-        Own ones of each function.
-    calls : mapping of (caller, function) to Calls
-        A call that closes a cycle is a recursion and opens no context.
-
-    Returns
-    -------
-    CallTree
-        At most 4000 contexts with most computation; the computation of the others counts for
-        the context that calls them.
+    `invocations` and `computation`, shape (functions,), are each function's own; a call that
+    closes a cycle is a recursion and opens no context. The tree has at most the 4000 contexts with
+    most computation; the computation of the others counts for the context that calls them.
 
     >>> tree = expand(np.ones(3), np.array([1.0, 5, 8]), {(0, 1): Calls(1, 1), (0, 2): Calls(1, 1),
     ...                                                  (1, 2): Calls(3, 3)})

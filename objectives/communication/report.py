@@ -28,7 +28,7 @@ from dse.model.section import (
     Tree,
     needs,
 )
-from dse.model.values import number, plural
+from dse.model.values import number, plural, titled
 from dse.problems import InputError, Problem
 from objectives.communication.acceleration import accelerated
 from objectives.communication.analysis import (
@@ -46,6 +46,7 @@ from objectives.communication.analysis import (
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.laws import Law, Notation, law_text
 from objectives.communication.verdict import Setting, best_cut, kept_table, verdict_table
+from objectives.quantities import workloads_used
 
 FACTORS = 2.0 ** np.arange(11)
 
@@ -74,7 +75,7 @@ def functions(study: Study, result: StudyResult) -> Section:
         parts.append(
             Table(
                 f"{program.program}: only this function accelerated, with everything it calls",
-                table[list(_VERDICT)].rename(columns=_VERDICT).reset_index(),
+                table[_VERDICT].rename(columns=_HEADINGS).reset_index(),
                 _LEGEND,
             )
         )
@@ -96,23 +97,25 @@ def gaps(programs: Sequence[Dataflow]) -> list[str]:
     return [f"{p.program}: {text}." for p in programs for text in p.missing]
 
 
-_VERDICT = {
-    "share": "share",
-    "worth": "worth",
-    "speedup": "speedup",
-    "ceiling": "ceiling",
+_HEADINGS = {
     "factor_limit": "computing at most",
-    "bound": "bound",
-    "calls": "calls",
-    "callbacks": "callbacks",
     "granularity": "bytes a call [B]",
     "break_even": "break-even [B]",
-    "reason": "reason",
-    "change": "change",
 }
-"""Columns of the verdicts that the report shows, with their headings."""
-
-
+_VERDICT = [
+    "share",
+    "worth",
+    "speedup",
+    "ceiling",
+    "factor_limit",
+    "bound",
+    "calls",
+    "callbacks",
+    "granularity",
+    "break_even",
+    "reason",
+    "change",
+]
 _LEGEND = (
     "Fraction of the time on the host; ceiling: speedup if its accelerator takes no time to "
     "compute and to access its local memory; computing at most: the speedup that its longest "
@@ -214,24 +217,15 @@ def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
     """Return the sets of functions on the front, each with the best of every objective."""
     front = result.front.designs
     sets = [(program_of(study, row).program, chosen_in(study, row)) for _, row in front.iterrows()]
-    table = pd.DataFrame(
-        {
-            "program": [name for name, _ in sets],
-            "functions accelerated": [", ".join(chosen) or "none" for _, chosen in sets],
-        },
-        index=front.index,
-    ).join(front[[o.name for o in result.objectives]])
     keys = ["program", "functions accelerated"]
-    grouped = table.groupby(keys, sort=False)
+    rows = [(name, ", ".join(chosen) or "none") for name, chosen in sets]
+    table = pd.DataFrame(rows, front.index, keys).join(front[[o.name for o in result.objectives]])
     best = {
-        f"best {o.name}" + (f" [{o.unit}]" if o.unit != "1" else ""): (
-            o.name,
-            "max" if o.sign < 0 else "min",
-        )
+        titled(f"best {o.name}", o.unit): (o.name, "max" if o.sign < 0 else "min")
         for o in result.objectives
     }
-    rows = grouped.agg(designs=(result.objectives[0].name, "size"), **best)
-    return rows.reset_index()
+    counted = {"designs": (result.objectives[0].name, "size"), **best}
+    return table.groupby(keys, sort=False).agg(**counted).reset_index()
 
 
 @needs("dataflow")
@@ -269,16 +263,7 @@ def families(dataflow: Dataflows) -> dict[str, dict[int, Dataflow]]:
 
 def programs_used(study: Study, result: StudyResult) -> list[Dataflow]:
     """Return the programs that the study's designs are of, in order."""
-    constants = study.constants
-    dataflow = _programs(study)
-    if "workload" in result.designs:
-        used = sorted({int(w) for w in result.designs["workload"]})
-    elif "workload" in constants:
-        used = [int(constants["workload"])]
-    else:
-        bound = [np.atleast_1d(each.get("workload", ())) for each in study.conditions]
-        used = sorted({int(w) for w in np.concatenate(bound)}) or [0]
-    return [dataflow.programs[w] for w in used]
+    return [_programs(study).programs[w] for w in workloads_used(study, result)]
 
 
 _AT_AN_INTERFACE = {
@@ -297,29 +282,22 @@ def setting_of(study: Study, result: StudyResult) -> Setting:
     best = _best(result)
     numbers = {n: v for n, v in study.constants.items() if isinstance(v, float | int)}
     numbers |= {str(n): v for n, v in best.items() if isinstance(v, float | int)}
-    given: dict[str, Any] = {}
-    for field in fields(Setting):
-        beside = [numbers[n] for n in _AT_AN_INTERFACE.get(field.name, ()) if n in numbers]
-        if field.name in numbers:
-            given[field.name] = float(numbers[field.name])
-        elif beside:
-            given[field.name] = float(sum(beside))
-    return Setting(**given)
+    for name, parts in _AT_AN_INTERFACE.items():
+        if beside := [numbers[n] for n in parts if n in numbers]:
+            numbers.setdefault(name, sum(beside))
+    return Setting(**{f.name: float(numbers[f.name]) for f in fields(Setting) if f.name in numbers})
 
 
 def chosen_in(study: Study, design: pd.Series[Any]) -> tuple[str, ...]:
     """Return the functions that a design accelerates."""
-    constants = study.constants
-    dataflow = _programs(study)
-    selection = design.get("selection", constants.get("selection", 0))
-    return accelerated(program_of(study, design), dataflow.chosen(int(selection)))
+    selection = design.get("selection", study.constants.get("selection", 0))
+    return accelerated(program_of(study, design), _programs(study).chosen(int(selection)))
 
 
 def program_of(study: Study, design: pd.Series[Any]) -> Dataflow:
     """Return the program that a design is of; the first of the study's if it does not say."""
-    constants = study.constants
-    dataflow = _programs(study)
-    return dataflow.programs[int(design.get("workload", constants.get("workload", 0)))]
+    workload = design.get("workload", study.constants.get("workload", 0))
+    return _programs(study).programs[int(workload)]
 
 
 def _programs(study: Study) -> Dataflows:

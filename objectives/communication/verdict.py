@@ -45,10 +45,7 @@ class Setting(Costs, Accelerators):
     `least_speedup`, ≥ 1. The default is one percent, because the model leaves out effects of that
     size.
 
-    Raises
-    ------
-    InputError
-        If numbers are outside their domains; all such at once.
+    Numbers outside their domains are an InputError with all of them.
     """
 
     computation_factor: ComputationFactor = 10.0
@@ -163,12 +160,7 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     the four parts of the accelerator's time (computing, own local memory, medium, calls), this is
     ``ΣT < budget``. The budget is T0 / least_speedup minus the time of the rest of the program.
     A part made k times as small suffices for ``k > part / (budget − other parts)``; of computing,
-    the loop-carried part does not shrink.
-
-    Raises
-    ------
-    InputError
-        If there is no such function.
+    the loop-carried part does not shrink. InputError if there is no such function.
     """
     setting = setting or Setting()
     contexts = outermost(dataflow, [dataflow.position(function)])
@@ -209,13 +201,7 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
 def verdicts(
     dataflow: Dataflow, setting: Setting | None = None, functions: Iterable[str] | None = None
 ) -> tuple[Verdict, ...]:
-    """Judge each candidate, or each of these functions, on its own.
-
-    Raises
-    ------
-    InputError
-        If there is no such function.
-    """
+    """Judge each candidate, or each of these functions, on its own."""
     names = dataflow.candidates if functions is None else tuple(functions)
     return tuple(verdict(dataflow, name, setting) for name in names)
 
@@ -235,10 +221,10 @@ def verdict_table(
 def kept_table(
     dataflow: Dataflow, setting: Setting | None = None, least: float = 0.01
 ) -> pd.DataFrame:
-    """Return what stays on the host: a row for each function, its share of the time, and why.
+    """Return the functions that stay on the host, each with its share of the time, and why.
 
-    Those with at least so much of the time, with everything they call, the busiest first. Library
-    functions are left out: they move with their callers.
+    Functions with at least a share of `least`, with everything they call, the busiest first.
+    Library functions are left out: they move with their callers.
     """
     names = [name for name in dataflow.staying if name not in dataflow.kinds.library]
     judged = verdicts(dataflow, setting, names)
@@ -268,11 +254,7 @@ def _changes(
 
 
 def _reason(
-    spent: dict[Knob, float],
-    waiting: float,
-    budget: float,
-    amdahl: float,
-    setting: Setting,
+    spent: dict[Knob, float], waiting: float, budget: float, amdahl: float, setting: Setting
 ) -> str:
     limited_by, taken = max(spent, key=lambda knob: spent[knob]), sum(spent.values())
     if budget <= 0:

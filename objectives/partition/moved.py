@@ -1,6 +1,6 @@
 """The section of the report on what moves: block by block, function by function, line by line.
 
-A study names it: ``[report] sections = ["objectives.partition.moved:blocks"]``. The estimate is
+A study names it: ``[report] sections = ["objectives.partition.moved:blocks"]``. The estimate
 follows T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
 of CPU-Accelerator Architectures", 2010, section II-A.
 """
@@ -22,6 +22,7 @@ from objectives.partition.graph import Graph
 from objectives.partition.model import architecture_of
 from objectives.partition.quantities import Workloads
 from objectives.partition.solve import solved_best
+from objectives.quantities import workloads_used
 
 _DESIGNS = 100  # of the front that are listed
 _LINES = 24  # of the source that the picture shows
@@ -40,16 +41,9 @@ class Moved(NamedTuple):
 
 
 def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
-    """Return what a design moves of a program.
+    """Return what a design, a row of the study's result, moves of one of its programs.
 
-    Parameters
-    ----------
-    study : Study
-        With the model :func:`objectives.partition.optimal` under its own quantity names.
-    design : Series
-        A row of its result.
-    workload : int
-        Which of its programs.
+    The study has the model :func:`objectives.partition.optimal` under its own quantity names.
     """
     values = {n: float(v) for n, v in study.constants.items() if isinstance(v, float | int)}
     values |= {str(n): float(v) for n, v in design.items() if isinstance(v, float | int)}
@@ -68,16 +62,11 @@ def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
 def blocks(study: Study, result: StudyResult) -> Section:
     """Return the section: the moved blocks of the best compromise, and of each design of the front.
 
-    Parameters
-    ----------
-    study : Study
-        With the model :func:`objectives.partition.optimal` under its own quantity names.
-    result : StudyResult
-        With a design on its front.
+    The study has the model :func:`objectives.partition.optimal` under its own quantity names.
     """
     design = result.compromise()
     words, parts = [], list[SectionPart]()
-    for workload in _workloads(study, result):
+    for workload in workloads_used(study, result):
         found = moved_in(study, design, workload)
         functions = functions_table(found)
         words.append(_words(found, functions, str(design.name)))
@@ -196,7 +185,9 @@ def spans(lines: Sequence[int]) -> str:
 
 
 def _at(lines: str) -> str:
-    return f"line {lines}" if lines.isdigit() else f"lines {lines}"
+    if lines == "none":
+        return ""
+    return f"line {lines}, " if lines.isdigit() else f"lines {lines}, "
 
 
 def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
@@ -206,9 +197,7 @@ def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
     if there.empty:
         return f"{name}: design {design}, the best compromise, moves nothing."
     names = [
-        f"{row['function']} ({_at(row['lines that move'])}, {row['share that moves [%]']:.3g} %)"
-        if row["lines that move"] != "none"
-        else f"{row['function']} ({row['share that moves [%]']:.3g} %)"
+        f"{row['function']} ({_at(row['lines that move'])}{row['share that moves [%]']:.3g} %)"
         for _, row in there.head(5).iterrows()
     ]
     more = f" and {len(there) - 5} more" if len(there) > 5 else ""
@@ -248,14 +237,10 @@ def _lines(found: Moved, design: str) -> Bars:
 
 
 def _in_order(graph: Graph, places: pd.Series[str]) -> list[str]:
-    first: dict[str, int] = {}
-    for function, line in zip(graph.function, graph.line.tolist(), strict=True):
-        first[function] = min(first.get(function, line), line)
-    order = sorted(
-        range(len(graph)),
-        key=lambda i: (first[graph.function[i]], graph.function[i], graph.line[i]),
-    )
-    return [str(places.iloc[i]) for i in order]
+    table = pd.DataFrame({"function": graph.function, "line": graph.line, "place": places})
+    table["first"] = table.groupby("function")["line"].transform("min")
+    keys = ["first", "function", "line"]
+    return table.sort_values(keys, kind="stable")["place"].tolist()
 
 
 def _front(study: Study, result: StudyResult) -> Table:
@@ -264,28 +249,15 @@ def _front(study: Study, result: StudyResult) -> Table:
     designs = result.front.designs.head(_DESIGNS)
     for _, design in designs.iterrows():
         row: dict[str, Any] = {"design": str(design.name)}
-        for workload in _workloads(study, result):
+        for workload in workloads_used(study, result):
             found = moved_in(study, design, workload)
-            there = functions_table(found)
-            names = there["function"][there["area [instruction]"] > 0].tolist()
-            row[f"{found.graph.program}: functions with blocks that move"] = (
-                ", ".join(names) or "none"
-            )
-            row[f"{found.graph.program}: share that moves [%]"] = round(
-                100 * float(found.share[found.moved].sum()), 1
-            )
+            there, name = functions_table(found), found.graph.program
+            names = there["function"][there["area [instruction]"] > 0]
+            share = 100 * float(found.share[found.moved].sum())
+            row[f"{name}: functions with blocks that move"] = ", ".join(names) or "none"
+            row[f"{name}: share that moves [%]"] = round(share, 1)
         row |= {titled(o.name, o.unit): design[o.name] for o in result.objectives}
         rows.append(row)
     count = len(result.front.designs)
     note = f"The first {_DESIGNS:,} of {count:,} designs." if count > _DESIGNS else ""
     return Table("Moved blocks of the designs of the front", pd.DataFrame(rows), note)
-
-
-def _workloads(study: Study, result: StudyResult) -> list[int]:
-    """Return the programs that the study's designs are of, in order."""
-    if "workload" in result.designs:
-        return sorted({int(w) for w in result.designs["workload"]})
-    if "workload" in study.constants:
-        return [int(study.constants["workload"])]
-    bound = [np.atleast_1d(each.get("workload", ())) for each in study.conditions]
-    return sorted({int(w) for w in np.concatenate([*bound, ()])}) or [0]

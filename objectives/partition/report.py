@@ -17,6 +17,7 @@ import pandas as pd
 
 from dse.model import Array
 from dse.model.section import Bars, Lines, Section, SectionPart, Study, StudyResult, Table, needs
+from dse.model.values import listed
 from objectives.partition.blocks import decide
 from objectives.partition.estimate import cpu_time
 from objectives.partition.graph import Graph
@@ -24,7 +25,6 @@ from objectives.partition.model import architecture_of, optimal
 from objectives.partition.moved import spans
 from objectives.partition.quantities import Workloads
 
-Rows = Mapping[str, Mapping[str, float]]
 AXES = {
     "accelerator_size": "accelerator size [instruction]",
     "accelerator_efficiency": "accelerator's time for an instruction [cycle]",
@@ -41,24 +41,15 @@ _SHARE = "share of the theoretical speedup [%]"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared programs, organisations and penalties, and one reference for all else.
-
-    Parameters
-    ----------
-    profiles : Workloads
-        The programs.
-    organisations : mapping of str to mapping
-        By name, what each sets: ``shared_level`` and ``accelerator_cache``.
-    penalties : tuple of float
-        Cycles that sharing a cache adds, ascending.
-    reference : mapping of str to float
-        Other inputs of :func:`objectives.partition.optimal`; its defaults if one is absent.
-    """
+    """The compared programs, organisations and penalties, and one reference for all else."""
 
     profiles: Workloads
-    organisations: Rows
+    organisations: Mapping[str, Mapping[str, float]]
+    """By name, what each sets: ``shared_level`` and ``accelerator_cache``."""
     penalties: tuple[float, ...]
+    """Cycles that sharing a cache adds, ascending."""
     reference: Mapping[str, float]
+    """Other inputs of :func:`objectives.partition.optimal`; its defaults if one is absent."""
 
 
 def shares(comparison: Comparison, axis: str, values: Sequence[float]) -> pd.DataFrame:
@@ -109,12 +100,7 @@ def at_penalty(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
 def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return how much the penalty costs each organisation.
 
-    Parameters
-    ----------
-    at_reference : DataFrame
-        Of :func:`by_program`.
-    along : sequence of DataFrame
-        Of :func:`shares`, for each axis.
+    `at_reference` is of :func:`by_program`, and `along` of :func:`shares` for each axis.
 
     Returns
     -------
@@ -156,12 +142,7 @@ def _mean_speedups(varied: pd.DataFrame, penalty: float) -> pd.DataFrame:
 def groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame:
     """Return the groups of blocks that the optimum moves and greedy does not, for one design.
 
-    Parameters
-    ----------
-    graphs : sequence of Graph
-        The programs.
-    inputs : mapping of str to float
-        Of :func:`objectives.partition.optimal`; its defaults if one is absent.
+    `inputs` are of :func:`objectives.partition.optimal`; its defaults if one is absent.
 
     Returns
     -------
@@ -189,21 +170,11 @@ def groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame
 def integration(study: Study, result: StudyResult) -> Section:
     """Return the section: which integration, how robust, and where blocks must move together.
 
+    The study has the model :func:`objectives.partition.optimal` under its own quantity names.
     Organisations and penalties come from the study, its space or the conditions of its objectives.
     Other inputs are the study's constants, else the model's defaults. Each of the study's lists of
-    values is varied while the other inputs stay.
-
-    Parameters
-    ----------
-    study : Study
-        With the model :func:`objectives.partition.optimal` under its own quantity names.
-    result : StudyResult
-        Not read: the front has only the best designs, and the question is about the others too.
-
-    Raises
-    ------
-    ValueError
-        If the study has no profiles.
+    values is varied while the other inputs stay. The result is not read: the front has only the
+    best designs, and the question is about the others too.
     """
     compared = comparison_of(study)
     axes = axes_of(study)
@@ -240,16 +211,8 @@ _ROBUST = (
 
 
 def comparison_of(study: Study) -> Comparison:
-    """Return what a study compares.
-
-    Raises
-    ------
-    ValueError
-        If it has no profiles.
-    """
+    """Return what a study compares."""
     constants = study.constants
-    if "profiles" not in constants:
-        raise ValueError("the study has no input 'profiles'")
     given = {n: float(constants[n]) for n in DEFAULTS if n in constants}
     reference = {**DEFAULTS, **given}
     keys = ("shared_level", "accelerator_cache")
@@ -292,11 +255,11 @@ def _favourites(optimum: pd.DataFrame) -> Table:
 
 
 def _means(optimum: pd.DataFrame, greedy: pd.DataFrame) -> Bars:
-    names = list(dict.fromkeys(optimum.index.get_level_values("organisation")))
+    names, penalties = (list(dict.fromkeys(level)) for level in zip(*optimum.index, strict=True))
     bars = [
         (f"{kind}, penalty {penalty:g}", at_penalty(table, penalty)["mean"].loc[names])
         for kind, table in (("optimum", optimum), ("greedy", greedy))
-        for penalty in dict.fromkeys(optimum.index.get_level_values("penalty"))
+        for penalty in penalties
     ]
     return Bars("Mean over the programs", names, bars, _SHARE)
 
@@ -383,7 +346,7 @@ def _answer(
         f"{after[last]:.0f} %."
     )
     if missed:
-        text += f" It misses blocks that only pay together in {_listed(missed)}."
+        text += f" It misses blocks that only pay together in {listed(missed)}."
     return "\n\n".join([" ".join(said), text, where])
 
 
@@ -396,7 +359,3 @@ def _mean(table: pd.DataFrame, penalty: float) -> dict[str, float]:
 def _best(values: Mapping[str, float]) -> str:
     """Return whose value is the highest."""
     return max(values, key=values.__getitem__)
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(", ".join(words).rsplit(", ", 1)) if len(words) > 1 else words[0]

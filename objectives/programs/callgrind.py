@@ -49,14 +49,9 @@ def is_callgrind(start: str) -> bool:
 
 
 def read_callgrind(path: Path) -> Counts:
-    """Read a file that callgrind wrote (``callgrind.out.…``).
+    """Read a file that callgrind wrote (``callgrind.out.…``); functions of one name count as one.
 
-    Functions of one name count as one.
-
-    Raises
-    ------
-    InputError
-        With the line of the first thing that is not callgrind output.
+    InputError has the line of the first thing that is not callgrind output.
     """
     reading = _Reading()
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -73,24 +68,21 @@ def read_callgrind(path: Path) -> Counts:
         problem = Problem("", "has no costs of functions", "give a whole output of callgrind")
         raise InputError(str(path), [problem])
     at = {name: i for i, name in enumerate(names)}
-    invocations = np.zeros(len(names))
-    for (_, callee), calls in reading.calls.items():
-        invocations[at[callee]] += calls.times
-    invocations = np.where(invocations > 0, invocations, 1.0)  # the roots, which nobody calls
-    computation = np.array([reading.own[name] for name in names])
     by_number = {(at[f], at[g]): calls for (f, g), calls in reading.calls.items()}
-    nothing = np.zeros(len(names))
+    invocations, nothing = np.zeros(len(names)), np.zeros(len(names))
+    for (_, callee), calls in by_number.items():
+        invocations[callee] += calls.times
     return Counts(
         reading.program or path.name,
         names,
         len(names),
-        invocations,
-        computation,
-        nothing,
-        nothing,
-        np.zeros((len(names), len(names))),
-        by_number,
-        MISSING,
+        invocations=np.where(invocations > 0, invocations, 1.0),  # nobody calls the roots
+        computation=np.array([reading.own[name] for name in names]),
+        local_bytes=nothing,
+        code=nothing,
+        transfers=np.zeros((len(names), len(names))),
+        calls=by_number,
+        missing=MISSING,
     )
 
 

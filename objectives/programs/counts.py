@@ -19,34 +19,24 @@ class Calls(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Counts of one run, by function.
-
-    Parameters
-    ----------
-    program : str
-        Its name.
-    names : tuple of str, length n
-        The functions, then the origins of data that no function wrote, such as ``(input)``.
-    functions : int
-        How many of the names are functions.
-    invocations, computation, local_bytes, code : ndarray, shape (n,)
-        Recursive invocations counted; instructions executed; bytes that an invocation wrote and
-        read itself [B]; instructions of the code, 0 if they are not known.
-    transfers : ndarray, shape (n, n)
-        Bytes that one (row) wrote and another (column) read [B].
-    calls : mapping of (caller, function) to Calls
-        By positions in the names.
-    missing : tuple of str
-        The counts that the profiler lacks, each a sentence.
-    """
+    """Counts of one run, by function; arrays have shape (names,), `transfers` (names, names)."""
 
     program: str
     names: tuple[str, ...]
+    """The functions, then the origins of data that no function wrote, such as ``(input)``."""
     functions: int
+    """How many of the names are functions."""
     invocations: Array
+    """Recursive ones counted."""
     computation: Array
+    """Instructions executed."""
     local_bytes: Array
+    """Bytes that an invocation wrote and read itself [B]."""
     code: Array
+    """Instructions of the code, 0 if they are not known."""
     transfers: Array
+    """Bytes that one (row) wrote and another (column) read [B]."""
     calls: Mapping[tuple[int, int], Calls]
+    """By the positions of caller and function in the names."""
     missing: tuple[str, ...]
+    """The counts that the profiler lacks, each a sentence."""

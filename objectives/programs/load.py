@@ -39,22 +39,10 @@ FORMS = (
 
 
 def load_program(path: str | Path, convert: Callable[[Program, str], T]) -> T:
-    """Read the profile of one program.
+    """Read the profile of one program, a file or folder in one of `FORMS`.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file or folder in one of `FORMS`.
-    convert : callable
-        Takes the content and the program's name, returns the input of a model; raises InputError
-        for a profile that lacks it.
-
-    Raises
-    ------
-    InputError
-        If it has none of the forms, or is wrong; with every problem found.
-    OSError
-        If it cannot be read.
+    `convert` takes the content and the program's name and returns the input of a model; it raises
+    InputError for a profile that lacks it. So does this function, with every problem found.
     """
     path = Path(path)
     start = "" if path.is_dir() else _start(path)
@@ -76,21 +64,8 @@ def load_programs(
 ) -> tuple[T, ...]:
     """Read the profile of one program, or each in a folder in the order of their names.
 
-    Parameters
-    ----------
-    path : str or Path
-        A path as for :func:`load_program`, or a folder of programs.
-    convert : callable
-        See :func:`load_program`.
-    pattern : str
-        Which entries of a folder are profiles; hidden ones never are.
-
-    Raises
-    ------
-    InputError
-        As :func:`load_program`; for a folder all problems of all its files.
-    OSError
-        If it cannot be read, or there is nothing at the path.
+    `pattern` says which entries of a folder are profiles; hidden ones never are. See
+    :func:`load_program`; for a folder an InputError has all problems of all its files.
     """
     path = Path(path)
     if not path.is_dir() or (path / FUNCTIONS).exists():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,8 +78,8 @@ def read_tables(folder: Path) -> Counts:
 def _checked(folder: Path) -> dict[str, list[tuple[int, Row]]]:
     """Return the rows of all tables with their lines, or raise what is wrong with them."""
     problems: list[Problem] = []
-    rows = {name: _table(folder / name, name, problems) for name in (FUNCTIONS, TRANSFERS)}
-    rows[CALLS] = _table(folder / CALLS, CALLS, problems) if (folder / CALLS).exists() else []
+    rows = {name: _table(folder / name, problems) for name in (FUNCTIONS, TRANSFERS)}
+    rows[CALLS] = _table(folder / CALLS, problems) if (folder / CALLS).exists() else []
     own = [str(row["function"]) for _, row in rows[FUNCTIONS]]
     _check_names(rows, own, problems)
     if not own and not problems:
@@ -95,78 +96,68 @@ def _column(rows: list[tuple[int, Row]], key: str, size: int) -> Array:
     return column
 
 
-def _table(path: Path, name: str, problems: list[Problem]) -> list[tuple[int, Row]]:
+def _table(path: Path, problems: list[Problem]) -> list[tuple[int, Row]]:
     """Return the rows with their lines in the file."""
-    needed, optional = _COLUMNS[name]
+    name, (needed, optional) = path.name, _COLUMNS[path.name]
     if not path.exists():
         have = [p.name for p in path.parent.iterdir()]
         problems.append(Problem(name, "there is no such file in the folder", nearest(name, have)))
         return []
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
-            lines = list(csv.reader(file, strict=True))
+            lines = [[cell.strip() for cell in cells] for cells in csv.reader(file, strict=True)]
         except (csv.Error, UnicodeDecodeError) as error:
             problems.append(Problem(name, f"is not a table of comma-separated values: {error}"))
             return []
-    header = [cell.strip() for cell in lines[0]] if lines else []
-    known = (*needed, *optional)
-    before = len(problems)
-    for column in header:
-        if column not in known:
-            where = f"{name}: line 1"
-            problems.append(Problem(where, f"unknown column '{column}'", nearest(column, known)))
-        elif header.count(column) > 1:
-            problems.append(Problem(f"{name}: line 1", f"column '{column}' is there twice"))
-    for column in needed:
-        if column not in header:
-            message = f"column '{column}' is missing"
-            problems.append(Problem(f"{name}: line 1", message, f"columns: {', '.join(known)}"))
-    if len(problems) > before:
-        return []
-    return [
-        (number, row)
-        for number, cells in enumerate(lines[1:], 2)
-        if cells and (row := _row(name, number, header, cells, problems)) is not None
+    header, known, line1 = lines[0] if lines else [], (*needed, *optional), f"{name}: line 1"
+    wrong = [
+        Problem(line1, f"unknown column '{column}'", nearest(column, known))
+        if column not in known
+        else Problem(line1, f"column '{column}' is there twice")
+        for i, column in enumerate(header)
+        if column not in known or column in header[:i]
     ]
+    wrong += [
+        Problem(line1, f"column '{column}' is missing", f"columns: {', '.join(known)}")
+        for column in needed
+        if column not in header
+    ]
+    problems += wrong
+    if wrong:
+        return []
+    rows = []
+    for number, cells in enumerate(lines[1:], 2):
+        if cells and len(cells) != len(header):
+            message = f"has {plural(len(cells), 'value')} for {plural(len(header), 'column')}"
+            problems.append(Problem(f"{name}: line {number}", message))
+        elif cells:
+            row: Row = {}
+            for column, cell in zip(header, cells, strict=True):
+                row[column], problem = _read(column, cell)
+                if problem:
+                    where = f"{name}: line {number}, column '{column}'"
+                    problems.append(replace(problem, where=where))
+            rows.append((number, row))
+    return rows
 
 
-def _row(
-    name: str, number: int, header: list[str], cells: list[str], problems: list[Problem]
-) -> Row | None:
-    if len(cells) != len(header):
-        message = f"has {plural(len(cells), 'value')} for {plural(len(header), 'column')}"
-        problems.append(Problem(f"{name}: line {number}", message))
-        return None
-    row: Row = {}
-    for column, cell in zip(header, (c.strip() for c in cells), strict=True):
-        where = f"{name}: line {number}, column '{column}'"
-        if column in _TEXTS:
-            row[column] = cell
-            if not cell:
-                problems.append(Problem(where, "is empty", "name a function"))
-            continue
-        value = _number(cell)
-        unit = _UNITS.get(column, "")
-        if value is None:
-            remedy = f"a number of at least 0{' in ' + unit if unit else ''}"
-            problems.append(Problem(where, f"{cell!r} is not allowed", remedy))
-        row[column] = value or 0.0  # the row stays: its name is not what is wrong
-    return row
-
-
-def _number(text: str) -> float | None:
+def _read(column: str, cell: str) -> tuple[str | float, Problem | None]:
+    """Return a cell's text or number, and what is wrong with it; its row stays all the same."""
+    if column in _TEXTS:
+        return cell, None if cell else Problem("", "is empty", "name a function")
     try:
-        value = float(text)
+        value = float(cell)
     except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
+        value = math.nan
+    if 0 <= value < math.inf:
+        return value, None
+    unit = f" in {_UNITS[column]}" if column in _UNITS else ""
+    return 0.0, Problem("", f"{cell!r} is not allowed", f"a number of at least 0{unit}")
 
 
 def _check_names(
     rows: dict[str, list[tuple[int, Row]]], own: list[str], problems: list[Problem]
 ) -> None:
-    if not own:
-        return  # the table of functions is what is wrong
     seen: set[str] = set()
     for number, row in rows[FUNCTIONS]:
         name = str(row["function"])
@@ -174,12 +165,13 @@ def _check_names(
             where = f"{FUNCTIONS}: line {number}, column 'function'"
             problems.append(Problem(where, f"'{name}' is there twice", "give one row per function"))
         seen.add(name)
-    for table, columns in ((TRANSFERS, ("from", "to")), (CALLS, ("caller", "function"))):
-        for number, row in rows[table]:
-            for column in columns:
-                name = str(row[column])
-                if name in seen or (column == "from" and name[:1] == "("):
-                    continue
-                where = f"{table}: line {number}, column '{column}'"
-                message = f"'{name}' is not in {FUNCTIONS}"
-                problems.append(Problem(where, message, nearest(name, seen)))
+    named = (
+        (f"{table}: line {number}, column '{column}'", str(row[column]), column == "from")
+        for table, columns in ((TRANSFERS, ("from", "to")), (CALLS, ("caller", "function")))
+        for number, row in rows[table]
+        for column in columns
+        if own  # else the table of functions is what is wrong
+    )
+    for where, name, may_be_origin in named:
+        if name not in seen and not (may_be_origin and name.startswith("(")):
+            problems.append(Problem(where, f"'{name}' is not in {FUNCTIONS}", nearest(name, seen)))

@@ -15,6 +15,7 @@ pace of a design is therefore a function of only its inputs.
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -183,12 +184,14 @@ def _paces(table: Array) -> Array:
     pace[np.isinf(alone)] = np.inf
     first, same = _distinct(table[:, followed])
     found = np.empty(first.size)
-    windows = np.maximum(window[followed[first]], 1)
-    for calls in np.unique(windows):
-        same_window = np.flatnonzero(windows == calls)
-        for low in range(0, same_window.size, _ROWS):
-            block = same_window[low : low + _ROWS]
-            found[block] = _follow(table[:, followed[first[block]]], int(calls))
+    windows = np.maximum(window[followed[first]], 1).astype(int)
+    order = np.argsort(windows, kind="stable")
+    ordered = windows[order]
+    longer = np.unique(ordered[ordered > _SETTLING // 2])  # each takes more calls than the last
+    for alike in np.split(order, np.searchsorted(ordered, longer)):
+        for low in range(0, alike.size, _ROWS):
+            block = alike[low : low + _ROWS]
+            found[block] = _follow(table[:, followed[first[block]]], windows[block])
     pace[followed] = np.maximum(pace[followed], found[same])  # may be less by rounding
     return pace
 
@@ -209,24 +212,41 @@ def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return first, same
 
 
-def _follow(table: Array, window: int) -> Array:
-    """Follow the calls of designs of one window; return the mean clocks from end to end.
+class _Window(NamedTuple):
+    """The designs of one window in :func:`_follow`: their columns, and the calls that count."""
 
-    The count spans whole windows, for the calls of one may come back together. Arrays are used
-    again, because fresh ones take as long as the arithmetic.
+    calls: int
+    before: int
+    half: int
+    thread: Array
+    ends: Array
+    sums: Array
+
+
+def _follow(table: Array, windows: NDArray[np.int64]) -> Array:
+    """Follow the calls of designs in the order of windows; return the mean clocks from end to end.
+
+    The count spans whole windows, for the calls of one may come back together. One loop serves all
+    windows, because it costs more than the arithmetic of a few designs. Arrays are used again,
+    because fresh ones take as long as the arithmetic.
     """
     length, away, depth, period, batch, _, set_up, travel, wait, busy = table
-    before, half = max(_SETTLING, 2 * window), window * -(-_COUNTED // window)
-    early, late = np.zeros(length.size), np.zeros(length.size)
-    ends = np.zeros((window, length.size))  # of the latest calls
+    latest, sums = int(windows[-1]), np.zeros((2, length.size))  # of the halves of the count
+    ends = np.zeros((latest, length.size))  # of the latest calls
     thread, free = np.zeros(length.size), np.zeros(length.size)
     longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
     slope = np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0)
     per_length, per_depth, in_time = 1 / length, 1 / depth, travel - _ON_THE_SLOT
     clock, rounds, passed = (np.empty(length.size) for _ in range(3))
-    for call in range(before + 2 * half):
-        end = ends[call % window]  # of the call that ends the window
-        np.maximum(thread, end, out=thread)
+    half = windows * -(-_COUNTED // windows)
+    groups = []
+    for first, last in itertools.pairwise([*np.unique(windows, return_index=True)[1], half.size]):
+        calls, columns = int(windows[first]), (a[..., first:last] for a in (thread, ends, sums))
+        groups.append(_Window(calls, max(_SETTLING, 2 * calls), int(half[first]), *columns))
+    for call in range(max(group.before + 2 * group.half for group in groups)):
+        for group in groups:  # after the call that ends the window
+            before = group.ends[(call - group.calls) % latest]
+            np.maximum(group.thread, before, out=group.thread)
         thread += set_up
         np.add(thread, in_time, out=clock)
         # the wait on the way that is exceeded with a chance: at most `longest`, evenly spread
@@ -246,9 +266,10 @@ def _follow(table: Array, window: int) -> Array:
         free += batch
         np.floor(np.divide(np.subtract(free, 1, out=rounds), period, out=rounds), out=rounds)
         rounds *= away
+        end = ends[call % latest]
         np.add(np.multiply(free, depth, out=end), rounds, out=end)  # of the last slot
-        if before <= call < before + half:
-            early += end
-        elif call >= before + half:
-            late += end
-    return np.asarray((late - early) / half**2)
+        for group in groups:
+            counted = (call - group.before) // group.half
+            if 0 <= counted < 2:
+                np.add(group.sums[counted], group.ends[call % latest], out=group.sums[counted])
+    return np.asarray((sums[1] - sums[0]) / half**2)

@@ -24,7 +24,7 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.report import write_report
+from dse.report.page import write_report
 from dse.result.folder import DESIGNS, FRONT, save
 from dse.result.record import Result
 from dse.result.storage import Store

@@ -23,7 +23,7 @@ import psutil  # type: ignore[import-untyped]
 from selenium.webdriver import Chrome
 
 from dse.api import StudyResult
-from dse.report import write_report
+from dse.report.page import write_report
 from tests.browser import browser, console, open_report, open_tab
 from tests.report.examples import STUDY_TEXT, result
 

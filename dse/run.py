@@ -490,7 +490,7 @@ def report(
         robustness_data,
         uncertain_section,
     )
-    from dse.report import write_report
+    from dse.report.page import write_report
     from dse.report.panels import written
 
     sections, failed = written(study, result)

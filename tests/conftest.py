@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import fcntl
-import functools
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-
-if TYPE_CHECKING:  # most tests have no browser
-    from selenium.webdriver import Chrome
-    from selenium.webdriver.remote.webelement import WebElement
-
-    from tests.report.visits import Visit
 
 collect_ignore = ["folders"]  # what runs wrote, models included
 
@@ -37,36 +29,6 @@ def crypto_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         dse.load(Path(__file__).parents[1] / "studies" / "crypto.toml").run(root / "crypto")
     return root / "crypto"
-
-
-@pytest.fixture(scope="session")
-def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder where the browser of the tests leaves what it downloads."""
-    return tmp_path_factory.mktemp("browser")
-
-
-@pytest.fixture(scope="session")
-def chrome(downloads: Path) -> Iterator[Chrome]:
-    """Open a browser for all tests."""
-    from tests.browser import browser
-
-    with browser(downloads) as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Visit]:
-    """Return what writes a report and opens it."""
-    from tests.report.visits import visiting
-
-    with visiting(chrome, tmp_path / "report.html") as visit:
-        yield visit
-
-
-@pytest.fixture
-def one(chrome: Chrome) -> Callable[[str], WebElement]:
-    """Return what finds the first element of the page by a selector."""
-    return functools.partial(chrome.find_element, "css selector")
 
 
 def pytest_collection_finish() -> None:

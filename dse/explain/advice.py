@@ -13,7 +13,7 @@ There are three kinds of change, by who sets the input:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table_space import TableSpace
 from dse.explain.changes import (
     Change,
-    Effect,
     Neighbours,
     Setting,
     compare_objectives,
@@ -38,7 +37,13 @@ from dse.explain.changes import (
     trades,
 )
 from dse.explain.sensitivity import PART, SPACE, Kind, gain_factor
-from dse.explain.targets import are_beneficial, benefit_names, list_benefits, meets_target
+from dse.explain.targets import (
+    are_beneficial,
+    benefit_names,
+    list_benefits,
+    meets_bounds,
+    values_of,
+)
 from dse.model.quantity import Array
 from dse.model.values import amount, percent, worded
 from dse.result.record import Front, Result
@@ -152,8 +157,9 @@ def _gains(study: ResolvedStudy, before: Array, after: Array, feasible: NDArray[
     evaluator = study.evaluator
     sound = feasible & are_beneficial(evaluator, after)
     if study.target is not None:
-        meets = [meets_target(evaluator, study.target, values) for values in (before, after)]
-        sound &= meets[1] | ~meets[0]
+        objectives, bounds = evaluator.objectives, study.target.bounds
+        meets, met = (meets_bounds(objectives, values, bounds) for values in (after, before))
+        sound &= meets | ~met
     for i, break_even in list_benefits(evaluator):
         sound &= (after[:, i] > break_even) | ~(before[:, i] > break_even)
     factors = [
@@ -298,8 +304,8 @@ def compare_with_front(result: Result, number: int, values: Array) -> Dominance:
     front = result.front
     if number in front.designs.index or not len(front):
         return Dominance(number in front.designs.index)
-    signs = np.array([o.sign for o in result.objectives])
-    own, points = values * signs, front.points
+    signs, points = front.signs, front.points
+    own = values * signs
     rows = np.flatnonzero((points <= own).all(axis=1) & (points < own).any(axis=1))
     unit, _ = scaled(np.vstack([points[rows], own]), signs)
     near = rows[np.argsort(((unit[:-1] - unit[-1]) ** 2).sum(axis=1), kind="stable")]
@@ -308,88 +314,43 @@ def compare_with_front(result: Result, number: int, values: Array) -> Dominance:
 
 
 def _front_change(front: Front, before: Array, row: int) -> Change:
-    signs = np.array([o.sign for o in front.objectives])
-    effects = compare_objectives(front.objectives, before, front.points[row] * signs)
+    effects = compare_objectives(front.objectives, before, front.points[row] * front.signs)
     return Change((), int(front.designs.index[row]), effects)
 
 
-@dataclass(frozen=True)
-class Step:
-    """From one design of the front to the cheapest that is better in an objective by a fraction.
-
-    Parameters
-    ----------
-    wanted : float
-        The fraction of its value by which the objective is to be better.
-    best : Effect
-        The objective; at best on the front.
-    maximized : bool
-        Whether a higher value is better.
-    change : Change or None
-        The design; None if none on the front is so much better.
-    """
-
-    wanted: float
-    best: Effect
-    maximized: bool
-    change: Change | None
-
-    @property
-    def label(self) -> str:
-        """The wanted improvement."""
-        more = "more" if self.maximized else "less"
-        return f"{percent(self.wanted)} {more} {worded(self.best.objective)}"
-
-    @property
-    def text(self) -> str:
-        """The design, or the best value of the front."""
-        best = amount(self.best.after, self.best.unit)
-        none = f"none on the front, the {'most' if self.maximized else 'least'} is {best}"
-        return str(self.change) if self.change else none
-
-
 def find_steps(
-    result: Result,
-    design: int | None = None,
-    wanted: float = STEP,
-    among: NDArray[np.bool_] | None = None,
-) -> tuple[Step, ...]:
-    """Return for each objective the cheapest design of the front that is better by a fraction.
+    evaluator: Evaluator, result: Result, design: int, among: NDArray[np.bool_]
+) -> dict[str, str]:
+    """Return, by wanted improvement, the cheapest design that is a tenth better in an objective.
 
     The cheapest has the least sum of the fractions by which the other objectives get worse. An
     objective that is 0 or infinite has no fraction, and no step.
 
     Parameters
     ----------
-    result : Result
-        The result with the front.
-    design : int, optional
-        The first design, on the front; the compromise design by default.
-    wanted : float
-        The fraction by which the objective is to be better, above 0.
-    among : ndarray of bool, shape (designs of the front,), optional
-        Which designs count; all by default.
+    design : int
+        The first design, on the front.
+    among : ndarray of bool, shape (designs of the front,)
+        Which designs count. Only if all count, a text says that no design is so much better.
     """
-    front = result.front
-    if not len(front):
-        return ()
-    start = front.compromise_row if design is None else front.designs.index.get_loc(design)
-    own = front.points[start]
-    points = front.points if among is None else np.where(among[:, None], front.points, np.inf)
+    front, signs, steps = result.front, result.front.signs, dict[str, str]()
+    own = front.points[front.designs.index.get_loc(design)]
+    points = np.where(among[:, None], front.points, np.inf)
     with np.errstate(all="ignore"):
         worse = (points - own) / np.abs(own)
     prices = np.nan_to_num(np.where(points <= own, 0.0, worse), nan=np.inf, posinf=np.inf)
-    signs = np.array([o.sign for o in front.objectives])
-    steps = []
     for i, objective in enumerate(front.objectives):
-        if not np.isfinite(own[i]) or own[i] == 0.0:
+        rows = np.flatnonzero(points[:, i] <= own[i] - STEP * abs(own[i]))
+        if not np.isfinite(own[i]) or own[i] == 0.0 or not (len(rows) or among.all()):
             continue
-        rows = np.flatnonzero(points[:, i] <= own[i] - wanted * abs(own[i]))
-        best = _front_change(front, own * signs, int(np.argmin(points[:, i]))).effects[i]
-        cheapest = None
+        more, most = ("more", "most") if objective.sign < 0 else ("less", "least")
+        best = amount(float(front.points[:, i].min() * signs[i]), objective.unit)
+        text = f"none on the front, the {most} is {best}"
         if len(rows):
             price = np.delete(prices[rows], i, axis=1).sum(axis=1)
             row = int(rows[np.lexsort((worse[rows, i], price))[0]])
-            cheapest = _front_change(front, own * signs, row)
-        steps.append(Step(wanted, best, objective.sign < 0, cheapest))
-    return tuple(steps)
+            numbers = design, int(front.designs.index[row])
+            settings = list_settings(evaluator, *(values_of(result, n) for n in numbers))
+            text = str(replace(_front_change(front, own * signs, row), settings=settings))
+        steps[f"{percent(STEP)} {more} {worded(objective.name)}"] = text
+    return steps

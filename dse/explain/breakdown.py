@@ -197,14 +197,19 @@ def _is_time(unit: str) -> bool:
     return unit == "cycle" or dimension == {"[time]": 1}
 
 
+def group_parts(parts: Sequence[Part]) -> dict[tuple[str, str], list[Part]]:
+    """Return the parts by total and by the conditions for which they hold, in words."""
+    groups: dict[tuple[str, str], list[Part]] = {}
+    for part in parts:
+        condition = ", ".join(filter(None, (part.objective, part.scenario)))
+        groups.setdefault((part.total, condition), []).append(part)
+    return groups
+
+
 def part_fields(parts: Sequence[Part]) -> list[tuple[str, str]]:
     """Return each total with its parts as label and text, the largest part first."""
-    groups: dict[tuple[str, str, str], list[Part]] = {}
-    for part in parts:
-        groups.setdefault((part.total, part.objective, part.scenario), []).append(part)
     fields = []
-    for (total, *conditions), mine in groups.items():
-        condition = ", ".join(filter(None, conditions))
+    for (total, condition), mine in group_parts(parts).items():
         ordered = sorted(mine, key=lambda part: -part.share)
         texts = (f"{worded(part.name)} {100 * part.share:.0f} %" for part in ordered)
         fields.append((f"{worded(total)} (for {condition})", ", ".join(texts)))

@@ -93,8 +93,6 @@ class Best(NamedTuple):
         Whether the point is an end of the axis: a better one may be outside.
     """
 
-    quantity: str
-    unit: str
     word: str
     value: float
     at: float
@@ -152,12 +150,11 @@ def find_best_point(curve: Curve, line: Line) -> Best:
     word = {"lower": "least", "higher": "greatest", None: ""}[line.better]
     finite = np.isfinite(line.values)
     if not word or not finite.any():
-        return Best(line.quantity, line.unit, word, np.nan, np.nan, now, False)
+        return Best(word, np.nan, np.nan, now, False)
     sign = 1.0 if line.better == "lower" else -1.0
     row = int(np.argmin(np.where(finite, sign * line.values, np.inf)))
     edge = row in (0, len(curve.grid) - 1)
-    value, at = float(line.values[row]), float(curve.grid[row])
-    return Best(line.quantity, line.unit, word, value, at, now, edge)
+    return Best(word, float(line.values[row]), float(curve.grid[row]), now, edge)
 
 
 # Optimization regions ------------------------------------------------------------------------

@@ -293,7 +293,7 @@ def explain(
             }
         else:
             verdict = {
-                "violations": _violations(evaluator, judged, row, one),
+                "violations": list_violations(evaluator, judged, row, one),
                 "repairs": find_repairs(evaluator, result, point, objectives),
             }
         explanations.append(
@@ -364,12 +364,14 @@ def _scenarios(
     return [tuple(mine) for mine in scenarios]
 
 
-def _violations(
-    evaluator: Evaluator, judged: Evaluated, row: int, columns: Mapping[str, Array]
+def list_violations(
+    evaluator: Evaluator, judged: Evaluated, row: int, columns: Mapping[str, Array] | None = None
 ) -> tuple[Violation, ...]:
-    amounts = evaluator.violations(judged.constrained[row : row + 1])[0]
+    """Return the violations of one design, with reasons if its columns are given."""
+    constrained = judged.constrained[row]
+    amounts = evaluator.violations(constrained[None])[0]
     violations = []
-    for c, value, by in zip(evaluator.constraints, judged.constrained[row], amounts, strict=True):
+    for c, value, by in zip(evaluator.constraints, constrained, amounts, strict=True):
         if not by <= 0:
             names = c.names if np.isnan(by) else ()
             why = _why(evaluator, columns, names, c.conditions)
@@ -383,11 +385,13 @@ def _violations(
 
 def _why(
     evaluator: Evaluator,
-    columns: Mapping[str, Array],
+    columns: Mapping[str, Array] | None,
     names: Sequence[str],
     conditions: Conditions,
 ) -> str:
     """Return why one of some quantities is not a number; empty if it is not known."""
+    if columns is None:
+        return ""
     reasons = (why_undefined(evaluator.model_graph, columns, name, conditions) for name in names)
     return next(filter(None, reasons), "")
 
@@ -411,15 +415,13 @@ def curve_fields(explanation: Explanation) -> list[tuple[str, str]]:
             best = find_best_point(curve, line)
             texts = []
             if np.isfinite(best.value):
-                value, place = (
-                    show_value(best.value, best.unit),
-                    show_value(best.at, curve.axis_unit),
-                )
+                value = show_value(best.value, line.unit)
+                place = show_value(best.at, curve.axis_unit)
                 texts.append(f"{best.word} {value} at {worded(curve.axis)} {place}")
             elif not np.isfinite(line.values).any():
                 texts.append("nowhere finite")
             if not np.isnan(best.here):
-                texts.append(f"this design {show_value(best.here, best.unit)}")
+                texts.append(f"this design {show_value(best.here, line.unit)}")
             if texts:
-                fields.append((worded(best.quantity), "; ".join(texts)))
+                fields.append((worded(line.quantity), "; ".join(texts)))
     return fields

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from dse.evaluate.criteria import Conditions, in_words, scenario, scenarios
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.input_ranges import fix_at_middles
 from dse.evaluate.model_graph import Key, ModelGraph
 from dse.evaluate.space import Choice, Points, held
 from dse.evaluate.table_space import TableSpace
-from dse.explain.explanation import Violation
+from dse.explain.explanation import list_violations
 from dse.model.quantity import Array
 from dse.model.units import UnitError, read
 from dse.model.values import show
@@ -52,7 +52,10 @@ def evaluate_designs(
     table = pd.DataFrame(content | others, index=frame.index)
     table["outside"] = _outside(evaluator, points)
     table["feasible"] = judged.feasible
-    table["violations"] = _violations(evaluator, judged)
+    table["violations"] = [
+        "" if feasible else "; ".join(map(str, list_violations(evaluator, judged, row)))
+        for row, feasible in enumerate(judged.feasible)
+    ]
     return table
 
 
@@ -202,17 +205,3 @@ def _by_scenario(
         f"{name} {label}".strip(): whole(row, model_graph.quantities[name])
         for label, row in zip(labels, rows, strict=True)
     }
-
-
-def _violations(evaluator: Evaluator, judged: Evaluated) -> list[str]:
-    """Return in words what each design violates; empty if it is feasible."""
-    texts: list[list[str]] = [[] for _ in range(len(judged))]
-    amounts = evaluator.violations(judged.constrained)
-    for k, constraint in enumerate(evaluator.constraints):
-        for row in np.flatnonzero(~(amounts[:, k] <= 0)).tolist():
-            value, by = float(judged.constrained[row, k]), float(amounts[row, k])
-            texts[row].append(str(Violation(constraint.name, constraint.unit, value, by)))
-    for i, objective in enumerate(evaluator.objectives):
-        for row in np.flatnonzero(np.isnan(judged.objectives[:, i])).tolist():
-            texts[row].append(str(Violation(objective.name, objective.unit, np.nan, np.nan)))
-    return ["; ".join(each) for each in texts]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
+from dse.evaluate.front import find_compromise
 from dse.explain.advice import find_steps, first_change
-from dse.explain.changes import describe_design, list_settings
+from dse.explain.changes import describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
@@ -19,7 +20,6 @@ from dse.explain.sensitivity import PART, SPACE
 from dse.explain.targets import (
     are_beneficial,
     find_best,
-    find_compromise_among,
     find_nearest,
     free_objectives,
     list_benefits,
@@ -84,8 +84,8 @@ def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
     if not len(front):
         return None
     target = study.target if result.target is not None else None
-    meets = meets_bounds(front, target.bounds if target else ())
-    values = front.designs[[o.name for o in result.objectives]].to_numpy(np.float64)
+    values = front.points * front.signs
+    meets = meets_bounds(front.objectives, values, target.bounds if target else ())
     beneficial = are_beneficial(evaluator, values)
     among, numbers = beneficial & meets, front.designs.index.to_numpy()
     if not among.any():
@@ -96,9 +96,10 @@ def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
         return Selection(int(numbers[row]), NEAREST, row, beneficial, meets)
     free = free_objectives(result, target) if target else []
     least = free[0] if len(free) == 1 else None
-    row, equal = find_compromise_among(front, among), 1
     if least is not None:
         row, equal = find_best(front, least, among)
+    else:
+        row, equal = find_compromise(front.points, front.signs, among), 1
     runners_up = _runners_up(study, result, row, among)
     number = int(numbers[row])
     return Selection(number, RECOMMENDED, row, beneficial, meets, least, equal, runners_up)
@@ -233,27 +234,15 @@ def make_answer(
             None, (describe_interruption(result.certificate), _verdict(study, result, selection))
         )
     )
-    steps = _steps(study, result, selection) if recommended else {}
+    steps = {}
+    if recommended:
+        steps = find_steps(study.evaluator, result, selection.design, selection.among)
     return Answer(verdict, recommended, designs, steps, confidence)
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:
     """Return an answer as plain values, for JSON."""
     return {"fields": answer.fields, **asdict(answer)}
-
-
-def _steps(study: ResolvedStudy, result: Result, selection: Selection) -> dict[str, str]:
-    """Return the steps from the recommended design among the beneficial designs."""
-    own, steps = values_of(result, selection.design), {}
-    for step in find_steps(result, selection.design, among=selection.among):
-        if step.change is not None and step.change.design is not None:
-            other = values_of(result, step.change.design)
-            settings = list_settings(study.evaluator, own, other)
-            step = replace(step, change=replace(step.change, settings=settings))
-        elif not selection.among.all():
-            continue
-        steps[step.label] = step.text
-    return steps
 
 
 def _describe(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -214,16 +214,14 @@ def common_domain(model_graph: ModelGraph, name: str) -> Quantity:
     """Return an input's declaration, with the domain that all models of its unit share."""
     held = model_graph.quantities[name]
     every = [held] + [q for q in _declarations(model_graph, name) if q.unit == held.unit]
-    return Quantity(
-        unit=held.unit,
-        about=held.about,
-        symbol=held.symbol,
+    return replace(
+        held,
         low=max(q.low for q in every),
         high=min(q.high for q in every),
         above=max(q.above for q in every),
         below=min(q.below for q in every),
         integer=any(q.integer for q in every),
-        better=held.better,
+        typical=None,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -124,19 +123,20 @@ def main_objective(evaluator: Evaluator) -> Objective:
 
 def answer_target(study: ResolvedStudy, result: Result) -> TargetAnswer | None:
     """Return the answer of a result to its study's target, with its obstacles."""
-    if study.target is None:
+    target, front, evaluator = study.target, result.front, study.evaluator
+    if target is None:
         return None
-    answer = _answer_from_front(result, study.target)
-    named = answer.best or answer.nearest
-    designs = [
-        f"Design {number}: {describe_design(study.evaluator, values_of(result, number))}."
-        for number in dict.fromkeys(best.design for best in named)
-    ]
-    head = 1 + len(named)
-    words = (*answer.words[:head], *designs, *answer.words[head:])
-    if answer.nearest:
-        words += tuple(find_obstacles(study.evaluator, result, study.target, answer.nearest[0]))
-    return replace(answer, words=words)
+    reached = meets_bounds(front.objectives, front.points * front.signs, target.bounds)
+    numbers = tuple(front.designs.index[reached].tolist())
+    best, nearest = tuple[Best, ...](), tuple[Best, ...]()
+    if numbers:
+        best = tuple(_best(front, o, reached) for o in free_objectives(result, target))
+    elif len(front):
+        nearest = tuple(_nearest(front, target.bounds))
+    words = _words(evaluator, result, target, len(numbers), best or nearest)
+    if nearest:
+        words += _obstacles(evaluator, result, target, nearest[0])
+    return TargetAnswer(target.reach, target.least, numbers, best, nearest, tuple(words))
 
 
 def values_of(result: Result, number: int) -> dict[str, Any]:
@@ -144,22 +144,11 @@ def values_of(result: Result, number: int) -> dict[str, Any]:
     return {str(name): value for name, value in result.designs.loc[number].items()}
 
 
-def find_obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) -> list[str]:
+def _obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) -> list[str]:
     """Return the obstacles of a target: constraints, and variables at a bound.
 
-    Each variable takes its values while the others are as in the design. Of a table, all
+    Each variable takes its values while the others are as in the design `best`. Of a table, all
     rows are looked at.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Of the study.
-    result : Result
-        Its result.
-    target : Target
-        What is not reached.
-    best : Best
-        The objective that comes nearest, and the design that has it.
     """
     evaluator = ignore_errors(evaluator)
     space = evaluator.space
@@ -288,11 +277,19 @@ def _distinct_amount(value: float, bound: Bound) -> str:
     return f"{shown} {bound.unit}" if bound.unit != "1" else shown
 
 
-def meets_target(evaluator: Evaluator, target: Target, values: Array) -> NDArray[np.bool_]:
-    """Return which designs meet a target; `values` has the shape (designs, objectives)."""
-    names = [o.name for o in evaluator.objectives]
+def meets_bounds(
+    objectives: Sequence[Objective], values: Array, bounds: Sequence[Bound]
+) -> NDArray[np.bool_]:
+    """Return which designs meet all bounds.
+
+    Parameters
+    ----------
+    values : ndarray, shape (designs, objectives)
+        Signs as they are.
+    """
+    names = [o.name for o in objectives]
     meets = np.ones(len(values), dtype=bool)
-    for bound in target.bounds:
+    for bound in bounds:
         meets &= bound.reached(values[:, names.index(bound.objective)])
     return meets
 
@@ -338,15 +335,7 @@ def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
                 problems.append(Problem("target", f"'{bound.text}': {error}"))
     if problems:
         raise InputError(front.source.name, problems)
-    return meets_bounds(front, bounds)
-
-
-def meets_bounds(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
-    """Return which designs of a front meet all bounds."""
-    found = np.ones(len(front), dtype=bool)
-    for bound in bounds:
-        found &= bound.reached(front.designs[bound.objective].to_numpy(dtype=np.float64))
-    return found
+    return meets_bounds(front.objectives, front.points * front.signs, bounds)
 
 
 def find_nearest(front: Front, bounds: Sequence[Bound]) -> int:
@@ -360,12 +349,7 @@ def find_nearest(front: Front, bounds: Sequence[Bound]) -> int:
         values = front.designs[bound.objective].to_numpy(dtype=np.float64)
         short = np.where(bound.reached(values), 0.0, np.abs(values - bound.value))
         missed = np.maximum(missed, short / (abs(bound.value) or 1.0))
-    return find_compromise_among(front, missed == missed.min())
-
-
-def find_compromise_among(front: Front, among: NDArray[np.bool_]) -> int:
-    """Return the row of some designs that is nearest to the best of every objective."""
-    return find_compromise(front.points, np.array([o.sign for o in front.objectives]), among)
+    return find_compromise(front.points, front.signs, missed == missed.min())
 
 
 def find_best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> tuple[int, int]:
@@ -375,7 +359,7 @@ def find_best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> t
     """
     values = front.points[:, [o.name for o in front.objectives].index(objective.name)]
     equal = among & (values == values[among].min())
-    return find_compromise_among(front, equal), int(equal.sum())
+    return find_compromise(front.points, front.signs, equal), int(equal.sum())
 
 
 def free_objectives(result: Result, target: Target) -> list[Objective]:
@@ -383,18 +367,6 @@ def free_objectives(result: Result, target: Target) -> list[Objective]:
     bounded = {bound.objective for bound in target.bounds}
     least = [o for o in result.objectives if o.name == target.least]
     return least or [o for o in result.objectives if o.name not in bounded]
-
-
-def _answer_from_front(result: Result, target: Target) -> TargetAnswer:
-    """Return what the front of a result says to a target."""
-    front = result.front
-    reached = meets_bounds(front, target.bounds)
-    numbers = tuple(front.designs.index[reached].tolist())
-    wanted = free_objectives(result, target)
-    best = tuple(_best(front, o, reached) for o in wanted) if numbers else ()
-    nearest = () if numbers or not len(front) else tuple(_nearest(front, target.bounds))
-    words = _words(result, target, numbers, best, nearest)
-    return TargetAnswer(target.reach, target.least, numbers, best, nearest, tuple(words))
 
 
 def _best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> Best:
@@ -407,39 +379,36 @@ def _best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> Best:
 
 def _nearest(front: Front, bounds: Sequence[Bound]) -> list[Best]:
     """Return the best value of each bounded objective, the other bounds kept if that can be."""
-    by_name = {o.name: o for o in front.objectives}
-    kept = {b: meets_bounds(front, [other for other in bounds if other is not b]) for b in bounds}
+    by_name, values = {o.name: o for o in front.objectives}, front.points * front.signs
+    kept = {
+        b: meets_bounds(front.objectives, values, [other for other in bounds if other is not b])
+        for b in bounds
+    }
     among = {b: rows for b, rows in kept.items() if rows.any()}
-    every = np.ones(len(front), dtype=bool)
-    among = among or dict.fromkeys(bounds, every)
+    among = among or dict.fromkeys(bounds, np.ones(len(front), dtype=bool))
     return [_best(front, by_name[bound.objective], rows) for bound, rows in among.items()]
 
 
 def _words(
-    result: Result,
-    target: Target,
-    numbers: Sequence[int],
-    best: Sequence[Best],
-    nearest: Sequence[Best],
+    evaluator: Evaluator, result: Result, target: Target, count: int, named: Sequence[Best]
 ) -> list[str]:
-    front, words = len(result.front), []
+    """Return the answer in sentences: how many designs meet the target, and the named ones."""
+    front = len(result.front)
     if not front:
         return ["No design is on the front yet: none is known to reach it."]
-    if numbers:
-        reach = "reaches" if len(numbers) == 1 else "reach"
-        words.append(f"{len(numbers):,} of the {front:,} designs on the front {reach} it.")
-        words += [f"The {each}." for each in best]
-    else:
-        words.append("No design on the front reaches it.")
-        for each in nearest:
-            others = [b.text for b in target.bounds if b.objective != each.objective]
-            subject = f"With {' and '.join(others)}, the" if others else "The"
-            words.append(f"{subject} {each}.")
+    words = ["No design on the front reaches it."]
+    if count:
+        reach = "reaches" if count == 1 else "reach"
+        words = [f"{count:,} of the {front:,} designs on the front {reach} it."]
+    for best in named:
+        others = [b.text for b in target.bounds if b.objective != best.objective and not count]
+        words.append(f"With {' and '.join(others)}, the {best}." if others else f"The {best}.")
+    for design in dict.fromkeys(best.design for best in named):
+        words.append(f"Design {design}: {describe_design(evaluator, values_of(result, design))}.")
     if target.searched:
         names = " and ".join(target.searched)
         words.append(f"The search kept to {names}: all designs of this run do.")
-    words.append(_certain(result.certificate, bool(numbers)))
-    return words
+    return [*words, _certain(result.certificate, count > 0)]
 
 
 def _certain(certificate: Certificate, reached: bool) -> str:

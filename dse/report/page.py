@@ -17,21 +17,13 @@ from dse.model.section import Section
 from dse.model.values import count, plural, show_value
 from dse.report.payload import as_json, payload
 from dse.report.shell import plotly_js, policy, style
+from dse.result.files import write_text
 from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_ground
 
 _SCRIPTS = (
-    *(
-        "data.js",
-        "filter.js",
-        "selection.js",
-        "plots.js",
-        "dots.js",
-        "parallel.js",
-        "panels.js",
-        "design.js",
-    ),
-    *("pins.js", "state.js", "page.js"),
+    *("data", "filter", "selection", "plots", "dots", "parallel"),
+    *("panels", "design", "pins", "state", "page"),
 )
 _STOPPED = {
     "complete": "The search went through the whole space.",
@@ -42,26 +34,48 @@ _STOPPED = {
 }
 
 
-def page(
+def write_report(
     result: Result,
     explanations: Sequence[Explanation],
-    folder: Path,
+    path: Path,
     study_text: str,
     sections: Sequence[Section] = (),
     model_graph: Sequence[Step] = (),
     answer: Answer | None = None,
-) -> str:
-    """Return the page as HTML.
+) -> None:
+    """Write the report of a result.
 
-    Everything that comes from the study is escaped by the template or set as text by the script;
-    a policy in the page forbids all network access and every script but its own.
+    The template escapes everything that comes from the study, or the script sets it as text.
+    A policy in the page forbids all network access and every script but its own.
+
+    Parameters
+    ----------
+    result : Result
+        The result. ``provenance["seconds"]``, if given, is shown with the key numbers.
+    explanations : sequence of Explanation
+        Of some designs; for others, the page says how to get it.
+    path : Path
+        The file, in the run folder. It is written under another name first.
+    study_text : str
+        The study file, shown as it is.
+    sections : sequence of Section
+        The sections that the study's models add.
+    model_graph : sequence of Step
+        The models in their order; see `dse.evaluate.trace.steps`.
+    answer : Answer, optional
+        The page begins with it.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
     """
-    scripts = {"plotly": plotly_js(), "page": "\n".join(_own(name) for name in _SCRIPTS)}
+    scripts = {"plotly": plotly_js(), "page": "\n".join(_own(f"{name}.js") for name in _SCRIPTS)}
     start = answer.designs[0].design if answer is not None and answer.designs else None
-    content = payload(result, explanations, folder, sections, study_text, start)
+    content = payload(result, explanations, path.parent, sections, study_text, start)
     data = as_json(content)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return environment.from_string(_own("page.html")).render(
+    text = environment.from_string(_own("page.html")).render(
         result=result,
         answer=answer,
         certificate=result.certificate,
@@ -82,6 +96,7 @@ def page(
         data=Markup(data),  # noqa: S704 (JSON without <, > and &, and our own files)
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
     )
+    write_text(path, text)
 
 
 def standing(certificate: Certificate) -> str:

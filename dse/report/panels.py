@@ -12,9 +12,15 @@ from dse.explain.curves import Curve, Regions, find_best_point
 from dse.explain.explanation import Explanation
 from dse.model.section import Section, SectionPart, Table, Tree
 from dse.model.values import cell, conditioned, decimals, number, show_value, worded
-from dse.report.axes import PALETTE, Plot, packed
-from dse.report.curve_plots import curve_plot, region_colors, regions_plot
-from dse.report.section_plot import height, section_plot
+from dse.report.axes import Plot
+from dse.report.plots import (
+    convergence_plot,
+    curve_plot,
+    height,
+    region_colors,
+    regions_plot,
+    section_plot,
+)
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
@@ -103,43 +109,7 @@ def _convergence(result: Result) -> list[Panel]:
     table = result.convergence
     if len(table) < 2:
         return []
-    plot = convergence_plot(table["evaluations"], table["hypervolume"], table["front"])
-    return [panel("convergence-0", "Convergence", plot=plot, height=300)]
-
-
-def convergence_plot(evaluations: Any, hypervolume: Any, front: Any) -> Plot:
-    """Return the plot of front size and hypervolume over the evaluated designs."""
-    x = packed(evaluations)
-    series = (
-        ("hypervolume (share of the final)", hypervolume, PALETTE[0], "y"),
-        ("designs on the front", front, PALETTE[1], "y2"),
-    )
-    data = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": x,
-            "y": packed(values),
-            "yaxis": which,
-            "line": {"color": color, "width": 2},
-        }
-        for name, values, color, which in series
-    ]
-    layout = {
-        "xaxis": {"title": {"text": "designs evaluated"}},
-        "yaxis": {"title": {"text": "hypervolume"}, "rangemode": "tozero"},
-        "yaxis2": {
-            "title": {"text": "designs on the front"},
-            "overlaying": "y",
-            "side": "right",
-            "showgrid": False,
-            "rangemode": "tozero",
-        },
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        "margin": {"l": 60, "r": 60, "t": 30, "b": 45},
-    }
-    return {"data": data, "layout": layout}
+    return [panel("convergence-0", "Convergence", plot=convergence_plot(table), height=300)]
 
 
 def _scenarios(explanation: Explanation) -> list[Panel]:

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.space import Real
-from dse.explain.breakdown import Part
+from dse.explain.breakdown import Part, group_parts
 from dse.explain.explanation import Explanation
 from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
@@ -166,17 +166,14 @@ def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
 
 def _breakdown(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """Return for each total its parts, with the conditions for which they hold."""
-    totals: dict[tuple[str, str, str], list[Part]] = {}
-    for part in parts:
-        totals.setdefault((part.total, part.objective, part.scenario), []).append(part)
     return [
         {
             "total": total,
             "sum": show_value(sum(part.value for part in mine), mine[0].unit),
-            "condition": ", ".join(each for each in (objective, scenario) if each),
+            "condition": condition,
             "parts": [[p.name, show_value(p.value, p.unit), as_data(p.share)] for p in mine],
         }
-        for (total, objective, scenario), mine in totals.items()
+        for (total, condition), mine in group_parts(parts).items()
     ]
 
 

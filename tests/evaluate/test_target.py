@@ -200,34 +200,28 @@ def test_a_front_with_a_gap_and_one_without_a_certificate_say_so() -> None:
     assert "not certified" in drawn.target.words[-1]
 
 
-@pytest.mark.parametrize("start", [None, 300])
-def test_a_tenth_more_against_all_designs_of_the_front(start: int | None) -> None:
-    result = study().run()
-    front = result.front.designs
-    start = start if start in front.index else None
-    here = result.compromise() if start is None else front.loc[start]
-    for step in find_steps(result, start):
-        name, sign = step.best.objective, -1 if step.maximized else 1
-        enough = front[front[name] * sign <= here[name] * sign - 0.1 * here[name]]
-        if step.change is None:
-            assert enough.empty
-            continue
-        design = int(step.change.design or 0)
-        others = [o for o in result.objectives if o.name != name]
-        shares = [(enough[o.name] - here[o.name]) * o.sign / here[o.name] for o in others]
-        prices = pd.concat(shares, axis=1).clip(lower=0).sum(axis=1)
-        assert prices[design] == prices.min()
-        assert f"design {design}" in step.text
-
-
-def test_steps_have_a_label_and_a_text() -> None:
-    result = study().run()
-    steps = {step.label: step.text for step in find_steps(result)}
-    assert steps.keys() == {"10 % more speed", "10 % less area", "10 % less power"}
-    assert all(text.startswith("design ") for text in steps.values())
+def test_a_tenth_more_against_all_designs_of_the_front() -> None:
+    made = study()
+    result = made.run()
+    front: Any = result.front.designs
+    every = np.ones(len(front), dtype=bool)
     top = int(str(result.best("speed").name))
-    steps = {step.label: step.text for step in find_steps(result, top)}
+    for start in (int(str(result.compromise().name)), top):
+        steps, here = find_steps(made.evaluator, result, start, every), front.loc[start]
+        assert steps.keys() == {"10 % more speed", "10 % less area", "10 % less power"}
+        for label, text in steps.items():
+            name, sign = label.split()[-1], -1 if " more " in label else 1
+            enough = front[front[name] * sign <= here[name] * sign - 0.1 * here[name]]
+            if enough.empty:
+                assert text.startswith("none on the front, the ")
+                continue
+            design = int(text.partition("(design ")[2].partition(")")[0])
+            others = [o for o in result.objectives if o.name != name]
+            shares = [(enough[o.name] - here[o.name]) * o.sign / here[o.name] for o in others]
+            prices = pd.concat(shares, axis=1).clip(lower=0).sum(axis=1)
+            assert prices[design] == prices.min()
     assert steps["10 % more speed"] == "none on the front, the most is 25.5"
+    assert find_steps(made.evaluator, result, top, every & False).keys() == set()
 
 
 @pytest.mark.parametrize(

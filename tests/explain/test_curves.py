@@ -63,7 +63,7 @@ def test_the_curve_of_figure_2() -> None:
     )
     inside = (simulated.low <= direct.latency) & (direct.latency <= simulated.high)
     assert inside.mean() > 0.9  # 99 % intervals; the first period is near saturation
-    marked = {found.quantity: found for found in bests(curve)}
+    marked = {line.quantity: find_best_point(curve, line) for line in curve.lines}
     assert marked["latency"].at == 4
     assert marked["latency"].value == pytest.approx(211.19e-9, rel=1e-4)
     assert marked["latency"].here == marked["latency"].value
@@ -77,7 +77,7 @@ def test_the_value_at_a_design_that_the_axis_would_skip() -> None:
     assert 27 not in skipped
     np.testing.assert_array_equal(curve.grid, np.sort([*skipped, 27]))
     direct = round_robin(8, 4, 4, 27, 6e6, 10e-9)
-    told = {found.quantity: found.here for found in bests(curve)}
+    told = {line.quantity: find_best_point(curve, line).here for line in curve.lines}
     assert told["latency"] == pytest.approx(float(direct.latency), rel=1e-12)
     assert told["latency_printed"] == pytest.approx(float(direct.latency_printed), rel=1e-12)
 

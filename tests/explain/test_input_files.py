@@ -35,6 +35,7 @@ from dse.model import Array, Floats, Quantity, Resource
 
 def numbers(path):
     path = Path(path)
+    assert path.is_dir() or path.suffix  # a link is read under its own name
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     return sum(float(file.read_text()) for file in files)
 
@@ -49,12 +50,22 @@ def share(
 """
 
 
-def made(folder: Path, name: str) -> Path:
-    """Write a study that reads an input of this name."""
-    folder.mkdir(exist_ok=True, parents=True)
-    (folder / "model.py").write_text(MODEL)
-    (folder / "study.toml").write_text(TEXT.replace("NAME", json.dumps(name)))
-    return folder / "study.toml"
+def made(folder: Path, name: str, files: dict[str, str] | None = None) -> Path:
+    """Write a study that reads an input of this name, and files next to the study's folder.
+
+    A text that begins with ``->`` makes a link.
+    """
+    (folder / "own").mkdir(exist_ok=True, parents=True)
+    (folder / "own" / "model.py").write_text(MODEL)
+    (folder / "own" / "study.toml").write_text(TEXT.replace("NAME", json.dumps(name)))
+    for place, text in (files or {}).items():
+        path = folder / place
+        path.parent.mkdir(exist_ok=True, parents=True)
+        if text.startswith("->"):
+            path.symlink_to(text.removeprefix("->"))
+        else:
+            path.write_text(text)
+    return folder / "own" / "study.toml"
 
 
 def gain(run: Path) -> float:
@@ -103,73 +114,72 @@ def test_a_run_that_was_cut_short_explains_itself(
     "name", ["../one.txt", "ABSOLUTE", "link.txt", "../own/one.txt", "sub/../one.txt"]
 )
 def test_a_name_that_its_copy_does_not_have(name: str, tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    study = made(own, str(own / "one.txt") if name == "ABSOLUTE" else name)
-    for place in (own, tmp_path):
-        (place / "one.txt").write_text("2")
-    (own / "sub").mkdir()
-    (own / "link.txt").symlink_to("one.txt")
-    dse.load(study).run(tmp_path / "run")
-    assert [p.name for p in (tmp_path / "run").iterdir() if p.is_dir()] == ["study"]
-    assert gain(tmp_path / "run") == 8
-    for place in (own, tmp_path):
-        (place / "one.txt").write_text("3")
-    assert f"inputs.words: '{dse.load(study).content['inputs']['words']}' has changed" in wrong(
-        tmp_path / "run"
-    )
-    dse.load(study).run(tmp_path / "run")
-    assert gain(tmp_path / "run") == 12
+    name = str(tmp_path / "own" / "one.txt") if name == "ABSOLUTE" else name
+    files = dict.fromkeys(("one.txt", "own/one.txt", "own/blob", "own/sub/x"), "2")
+    files["own/link.txt"] = "->blob"
+    study, run = made(tmp_path, name, files), tmp_path / "run"
+    dse.load(study).run(run)
+    assert [p.name for p in run.iterdir() if p.is_dir()] == ["study"]
+    assert gain(run) == 8
+    made(tmp_path, name, dict.fromkeys(("one.txt", "own/one.txt", "own/blob"), "3"))
+    assert f"inputs.words: '{name}' has changed" in wrong(run)
+    dse.load(study).run(run)
+    assert gain(run) == 12
 
 
-def test_what_lies_in_the_study_s_folder_is_copied(tmp_path: Path) -> None:
-    study = made(tmp_path / "own", "./all")
-    (tmp_path / "own" / "all" / "below").mkdir(parents=True)
-    for place in ("one.txt", "below/two.txt"):
-        (tmp_path / "own" / "all" / place).write_text("1")
+@pytest.mark.parametrize(
+    ("name", "files", "linked"),
+    [
+        ("./all", {"own/all/one.txt": "1", "own/all/below/two.txt": "1"}, False),
+        ("one.txt", {"own/one.txt": "2"}, True),
+    ],
+)
+def test_what_lies_in_the_study_s_folder_is_copied(
+    name: str, files: dict[str, str], linked: bool, tmp_path: Path
+) -> None:
+    study = made(tmp_path, name, files)
+    if linked:
+        (tmp_path / "linked").symlink_to("own")
+        study = tmp_path / "linked" / "study.toml"
     dse.load(study).run(tmp_path / "run")
     shutil.rmtree(tmp_path / "own")
     assert gain(tmp_path / "run") == 8
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["outside"] == {}
 
 
-def test_files_of_folders_in_a_folder_count(tmp_path: Path) -> None:
-    study = made(tmp_path / "own", "../all")
-    (tmp_path / "all" / "below").mkdir(parents=True)
-    for place in ("one.txt", "below/two.txt"):
-        (tmp_path / "all" / place).write_text("1")
+@pytest.mark.parametrize(
+    ("name", "files", "changed", "said"),
+    [
+        (
+            "../all",
+            {"all/one.txt": "1", "all/below/two.txt": "1"},
+            "all/below/two.txt",
+            "'../all' has changed since the run: below/two.txt",
+        ),
+        (
+            "all",
+            {"own/all/one.txt": "1", "far.txt": "1", "own/all/two.txt": "->../../far.txt"},
+            "far.txt",
+            "'all' has changed since the run: two.txt",
+        ),
+    ],
+)
+def test_every_file_of_a_folder_counts(
+    name: str, files: dict[str, str], changed: str, said: str, tmp_path: Path
+) -> None:
+    study = made(tmp_path, name, files)
     first = dse.load(study)
     first.run(tmp_path / "run")
-    (tmp_path / "all" / "below" / "two.txt").write_text("2")
+    assert gain(tmp_path / "run") == 8
+    (tmp_path / changed).write_text("2")
     assert dse.load(study).digest != first.digest
-    assert "'../all' has changed since the run: below/two.txt" in wrong(tmp_path / "run")
-    (tmp_path / "all" / "below" / "two.txt").unlink()
-    assert "has changed since the run: below/two.txt" in wrong(tmp_path / "run")
-
-
-def test_one_linked_file_of_a_folder_is_not_left_out(tmp_path: Path) -> None:
-    study = made(tmp_path / "own", "all")
-    (tmp_path / "own" / "all").mkdir()
-    (tmp_path / "own" / "all" / "one.txt").write_text("1")
-    (tmp_path / "far.txt").write_text("1")
-    (tmp_path / "own" / "all" / "two.txt").symlink_to("../../far.txt")
-    dse.load(study).run(tmp_path / "run")
-    assert gain(tmp_path / "run") == 8
-    (tmp_path / "far.txt").write_text("2")
-    assert "'all' has changed since the run: two.txt" in wrong(tmp_path / "run")
-
-
-def test_a_study_s_folder_that_a_link_leads_to(tmp_path: Path) -> None:
-    made(tmp_path / "own", "one.txt")
-    (tmp_path / "own" / "one.txt").write_text("2")
-    (tmp_path / "linked").symlink_to("own")
-    dse.load(tmp_path / "linked" / "study.toml").run(tmp_path / "run")
-    shutil.rmtree(tmp_path / "own")
-    assert gain(tmp_path / "run") == 8
+    assert said in wrong(tmp_path / "run")
+    (tmp_path / changed).unlink()
+    assert "has changed since the run: " in wrong(tmp_path / "run")
 
 
 def test_what_changed_after_it_was_read_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text("2")
-    study = dse.load(made(tmp_path / "own", "../one.txt"))
+    study = dse.load(made(tmp_path, "../one.txt", {"one.txt": "2"}))
     (tmp_path / "one.txt").write_text("3")
     result = study.run(tmp_path / "run")
     assert result.explain(2).values["gain"] == 8  # as it was read
@@ -201,27 +211,19 @@ def test_a_script_s_run_explains_itself_wherever_it_was_started(
         study.with_inputs(dataflow=name["file"] if isinstance(name, dict) else name)
 
 
-def test_a_summary_that_is_not_as_a_run_writes_it(tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text("2")
-    dse.load(made(tmp_path / "own", "../one.txt")).run(tmp_path / "run")
-    summary = tmp_path / "run" / "summary.json"
-    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"outside": "text"}))
-    assert "summary.json" in wrong(tmp_path / "run")
-
-
-def test_what_is_no_file_any_more_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text("2")
-    dse.load(made(tmp_path / "own", "../one.txt")).run(tmp_path / "run")
+def test_what_a_run_cannot_read_again_is_named(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    dse.load(made(tmp_path, "../one.txt", {"one.txt": "2"})).run(run)
     (tmp_path / "one.txt").unlink()
     os.mkfifo(tmp_path / "one.txt")
-    assert "is not a regular file" in wrong(tmp_path / "run")
+    assert "is not a regular file" in wrong(run)
+    summary = run / "summary.json"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"outside": "text"}))
+    assert "summary.json" in wrong(run)
 
 
 def test_the_same_contents_under_other_names_are_another_study(tmp_path: Path) -> None:
-    study = made(tmp_path / "own", "../all")
-    for name, number in (("a", "1"), ("b", "2")):
-        (tmp_path / "all" / name).mkdir(parents=True)
-        (tmp_path / "all" / name / "one.txt").write_text(number)
+    study = made(tmp_path, "../all", {"all/a/one.txt": "1", "all/b/one.txt": "2"})
     digests = [dse.load(study).digest]
     for old, new in (("a", "c"), ("b", "a"), ("c", "b")):  # the two change their names
         (tmp_path / "all" / old).rename(tmp_path / "all" / new)
@@ -232,51 +234,30 @@ def test_the_same_contents_under_other_names_are_another_study(tmp_path: Path) -
 
 
 def test_what_lies_deep_in_a_folder_counts_and_runs_do_not(tmp_path: Path) -> None:
-    study = made(tmp_path / "own", ".")
-    deep = tmp_path / "own" / "x" / "y" / "z"
-    deep.mkdir(parents=True)
-    (deep / "one.txt").write_text("2")
-    (deep / "loop").symlink_to("../../..")
+    deep = "own/x/y/z"
+    study = made(tmp_path, ".", {f"{deep}/one.txt": "2", f"{deep}/loop": "->../../.."})
     first = dse.load(study)
     first.run(tmp_path / "run")
     assert gain(tmp_path / "run") == 8
     assert dse.load(study).digest == first.digest
     first.run(tmp_path / "own" / "runs" / "mine")
     assert dse.load(study).digest == first.digest
-    (deep / "one.txt").write_text("3")
+    (tmp_path / deep / "one.txt").write_text("3")
     assert dse.load(study).digest != first.digest
 
 
 @pytest.mark.parametrize("name", ["all", "../all"])
 def test_a_folder_without_a_file_that_counts(name: str, tmp_path: Path) -> None:
-    study = made(tmp_path / "own", name)
-    for place in (tmp_path, tmp_path / "own"):
-        (place / "all").mkdir()
-        (place / "all" / ".hidden.txt").write_text("1")
-    dse.load(study).run(tmp_path / "run")
+    files = {"all/.hidden.txt": "1", "own/all/.hidden.txt": "1"}
+    dse.load(made(tmp_path, name, files)).run(tmp_path / "run")
     assert gain(tmp_path / "run") == 4
 
 
-def test_a_link_is_read_under_its_own_name(tmp_path: Path) -> None:
-    study = made(tmp_path / "own", "one.txt")
-    model = MODEL.replace(
-        "    path = Path(path)\n", "    path = Path(path)\n    assert path.suffix\n"
-    )
-    (tmp_path / "own" / "model.py").write_text(model)
-    (tmp_path / "own" / "blob").write_text("2")
-    (tmp_path / "own" / "one.txt").symlink_to("blob")
-    dse.load(study).run(tmp_path / "run")
-    assert gain(tmp_path / "run") == 8
-
-
 def test_where_paths_begin_may_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made(tmp_path / "own", "one.txt")
-    (tmp_path / "own" / "one.txt").write_text("2")
+    other = MODEL.replace("lanes * words", "lanes * 100")
+    made(tmp_path, "one.txt", {"own/one.txt": "2", "other/one.txt": "3", "other/model.py": other})
     monkeypatch.chdir(tmp_path / "own")
     study = dse.load("study.toml")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "model.py").write_text(MODEL.replace("lanes * words", "lanes * 100"))
-    (tmp_path / "other" / "one.txt").write_text("3")
     monkeypatch.chdir(tmp_path / "other")
     study.run(tmp_path / "run")
     assert gain(tmp_path / "run") == 8
@@ -284,9 +265,7 @@ def test_where_paths_begin_may_change(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_name_that_is_not_text_is_a_problem(tmp_path: Path) -> None:
-    study = made(tmp_path / "own", "../all")
-    (tmp_path / "all").mkdir()
-    (tmp_path / "all" / "one.txt").write_text("2")
+    study = made(tmp_path, "../all", {"all/one.txt": "2"})
     Path(os.fsdecode(os.fsencode(tmp_path / "all") + b"/\xff.dat")).write_text("")
     with pytest.raises(dse.InputError, match=r"'../all' cannot be read: .*is not UTF-8 text"):
         dse.load(study)

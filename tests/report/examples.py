@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -28,17 +31,31 @@ ROWS = {  # overhead [cycle], latency [cycle], area [LUT]
     "instruction": (4.0, 20.0, 14_000.0),
 }
 STUDY_TEXT = '[study]\nname = "crypto"\nmodels = ["objectives.logca:offload"]\n'
+STUDY = """# Which interface, how fast an engine.
+[study]
+name = "crypto"  # as in the report
+models = ["objectives.logca:offload"]
 
+[space]
+acceleration = { integer = [1, 64] }
+interface = { catalog = "interfaces", options = ["pci-card", "user-port"] }
+schedule_period = { values = [1, 2, 4, 8, 16, 32, 64, 128] }
+overhead_scale = { real = [0.1, 1.0], log = true, steps = 64 }
+
+[[objective]]
+maximize = "speedup"
+at = { granularity = "1 KiB" }  # [space] in a comment stays
+"""
+"""A study with the variables of the example."""
+NASTY = "<script>window.broken = 1</script>"
+OPTION = '<img src=x onerror="window.broken = 2">, "port"'
+"""Names that are markup."""
+Visit: TypeAlias = Callable[..., StudyResult]
+"""Writes the report of a result and opens it."""
+
+_ABOUT = "host time over accelerated time"
 OBJECTIVES = (
-    Objective(
-        "speedup",
-        "speedup",
-        "maximize",
-        "1",
-        "S",
-        "host time over accelerated time",
-        "at granularity = 1 KiB",
-    ),
+    Objective("speedup", "speedup", "maximize", "1", "S", _ABOUT, "at granularity = 1 KiB"),
     Objective("break_even", "break_even", "minimize", "B", "g1", "data at which offloading pays"),
     Objective("offload_latency", "offload_latency", "minimize", "s", "", "time of one offload"),
     Objective("area", "area", "minimize", "LUT", "", "area of engine and interface"),
@@ -166,11 +183,12 @@ def _certificate(sampled: bool, count: int, feasible: int, front: int) -> Certif
     return Certificate(True, "exhaustive", count, *counts, said, "complete")
 
 
-def explanations(found: StudyResult, count: int | None = None) -> list[Explanation]:
-    """Return explanations of the front's designs, or of every so many to have `count` of them."""
-    numbers = found.designs.index[found.designs["on_front"]]
-    numbers = numbers[:: max(1, len(numbers) // (count or len(numbers)))]
-    return [explanation(found, int(number)) for number in numbers]
+def explanations(found: StudyResult, count: int) -> list[Explanation]:
+    """Return explanations of the compromise design and of every so many designs of the front."""
+    numbers = found.front.designs.index
+    some = numbers[:: max(1, len(numbers) // count)].tolist()
+    named = [found.compromise().name] if len(numbers) else []
+    return [explanation(found, int(number)) for number in sorted({*some, *named})]
 
 
 def explanation(found: StudyResult, design: int) -> Explanation:
@@ -198,9 +216,8 @@ def explanation(found: StudyResult, design: int) -> Explanation:
     return Explanation(design, values, tuple(parts), limits, regions, advice=(change,))
 
 
-def _improvements(
-    now: tuple[float, float, float],
-) -> dict[str, tuple[str, str, float, float, tuple[float, float, float]]]:
+def _improvements(now: tuple[float, float, float]) -> dict[str, tuple[Any, ...]]:
+    """Return by input: symbol, unit, value, improved value, and all three with it improved."""
     overhead, latency, acceleration = now
     return {
         "overhead": ("o", "cycle", overhead, overhead / 10, (overhead / 10, *now[1:])),
@@ -210,30 +227,19 @@ def _improvements(
 
 
 def _sensitivities(now: tuple[float, float, float]) -> tuple[Sensitivity, ...]:
-    found = []
+    items = []
     for name, (symbol, unit, value, improved, better) in _improvements(now).items():
+        shown = (show(value, unit), show(improved, unit))
         speedup = float(speedup_of(1024.0, now)), float(speedup_of(1024.0, better))
         even = break_even_of(*now), break_even_of(*better)
         gains = speedup[1] / speedup[0], 1.0 if np.isinf(even[1]) else even[0] / even[1]
-        for one, (before, after), gain in zip(
-            ("speedup", "break_even"), (speedup, even), gains, strict=True
+        for objective, pair, gain in (
+            ("speedup", speedup, gains[0]),
+            ("break_even", even, gains[1]),
         ):
-            found.append(
-                Sensitivity(
-                    objective=one,
-                    input=name,
-                    symbol=symbol,
-                    unit=unit,
-                    value=value,
-                    improved=improved,
-                    before=before,
-                    after=after,
-                    gain=gain,
-                    bottleneck=gain >= 1.2,
-                    shown=(show(value, unit), show(improved, unit)),
-                )
-            )
-    return tuple(sorted(found, key=lambda item: -item.gain))
+            about = (objective, name, symbol, unit, value, improved)
+            items.append(Sensitivity(*about, *pair, gain, gain >= 1.2, shown))
+    return tuple(sorted(items, key=lambda item: -item.gain))
 
 
 def regions_of(now: tuple[float, float, float]) -> Regions:
@@ -241,6 +247,7 @@ def regions_of(now: tuple[float, float, float]) -> Regions:
     grid = np.geomspace(16, 2.0**24, 241)
     base = speedup_of(grid, now)
     improvements = _improvements(now)
+    symbols = {name: each[0] for name, each in improvements.items()}
     improved = {name: speedup_of(grid, each[4]) for name, each in improvements.items()}
     limits = {name: values >= 1.2 * base for name, values in improved.items()}
     cuts = {0, len(grid) - 1}
@@ -249,31 +256,25 @@ def regions_of(now: tuple[float, float, float]) -> Regions:
     regions = []
     for low, high in pairwise(sorted(cuts)):
         inputs = tuple(name for name, mask in limits.items() if mask[low])
-        label = "".join(improvements[name][0] for name in inputs)
         ends = float(grid[low]), float(grid[high])
         shown = show(ends[0], "B"), show(ends[1], "B")
-        regions.append(Region(*ends, inputs, label, shown))
+        regions.append(Region(*ends, inputs, "".join(symbols[n] for n in inputs), shown))
     spans = tuple(
-        Span(
-            name,
-            improvements[name][0],
-            float(grid[mask][0]),
-            float(grid[mask][-1]),
-        )
+        Span(name, symbols[name], float(grid[mask][0]), float(grid[mask][-1]))
         for name, mask in limits.items()
         if mask.any()
     )
-    return Regions(
-        "speedup",
-        "",
-        "granularity",
-        "B",
-        "1",
-        10.0,
-        0.2,
-        grid,
-        base,
-        improved,
-        spans,
-        tuple(regions),
-    )
+    about = ("speedup", "", "granularity", "B", "1", 10.0, 0.2)
+    return Regions(*about, grid, base, improved, spans, tuple(regions))
+
+
+def unpacked(values: Any) -> Any:
+    """Return the numbers or texts of a packed column or series, as the page reads them."""
+    if not isinstance(values, dict):
+        return np.asarray(values)
+    if "bdata" in values:
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    if "numbers" in values:
+        return np.frombuffer(base64.b64decode(values["numbers"]), "<f8")
+    codes = np.frombuffer(base64.b64decode(values["codes"]), f"<u{values['width']}")
+    return np.asarray(unpacked(values["distinct"]))[codes]

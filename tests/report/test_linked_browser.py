@@ -6,76 +6,24 @@ import io
 import json
 import time
 import tomllib
-from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
-from selenium.webdriver import ActionChains, Chrome
+from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
 from dse.api import StudyResult
-from dse.report import write_report
 from dse.result.folder import protect_cell
-from dse.result.record import Cut
-from tests.browser import click, console, designs, open_report, open_tab, requests
-from tests.report.examples import STUDY_TEXT, explanations, result
+from tests.browser import click, column, designs, head, open_report, open_tab
+from tests.report.examples import OPTION, STUDY, Visit, result
 
 CASES = Path(__file__).parents[1] / "model" / "filter_cases.json"
-STUDY = """# Which interface, how fast an engine.
-[study]
-name = "crypto"  # as in the report
-models = ["objectives.logca:offload"]
-
-[space]
-acceleration = { integer = [1, 64] }
-interface = { catalog = "interfaces", options = ["pci-card", "user-port"] }
-schedule_period = { values = [1, 2, 4, 8, 16, 32, 64, 128] }
-overhead_scale = { real = [0.1, 1.0], log = true, steps = 64 }
-
-[[objective]]
-maximize = "speedup"
-at = { granularity = "1 KiB" }  # [space] in a comment stays
-"""
-
-
-@pytest.fixture(scope="module")
-def found() -> StudyResult:
-    """Return a result whose infeasible designs violate one of two constraints."""
-    made = result(4, 1_500)
-    broken = made.designs.index[~made.designs["feasible"]].tolist()
-    cuts = (
-        Cut("utilization <= 0.85", len(broken), len(broken) - 9, tuple(broken[:-5])),
-        Cut("area <= 400 kLUT", 14, 5, tuple(broken[-5:])),
-    )
-    return replace(made, cuts=cuts)
-
-
-@pytest.fixture(scope="module")
-def page(chrome: Chrome, downloads: Path, found: StudyResult) -> Path:
-    path = downloads / "report.html"
-    write_report(found, explanations(found, 20), path, STUDY)
-    return path
-
-
-@pytest.fixture
-def front(chrome: Chrome, page: Path, found: StudyResult) -> Iterator[pd.DataFrame]:
-    """Open the page anew; afterwards hold it to silence on console and network."""
-    console(chrome)
-    chrome.get("about:blank")
-    requests(chrome)
-    open_report(chrome, page)
-    yield found.front.designs
-    assert console(chrome) == []
-    asked = [url for url in requests(chrome) if not url.startswith(("data:", "blob:", "about:"))]
-    assert {url.split("#")[0] for url in asked} == {page.as_uri()}
 
 
 def by_id(chrome: Chrome, name: str) -> WebElement:
@@ -368,7 +316,73 @@ def test_infeasible_designs_are_a_cloud_by_what_they_violate(
     assert cells[3:] == ["area <= 400 kLUT", "14 (0.9 %)", "5 (0.3 %)"]
 
 
-def test_a_report_of_no_known_study_offers_no_narrower_one(chrome: Chrome, tmp_path: Path) -> None:
-    write_report(result(2, 300), [], tmp_path / "report.html", STUDY_TEXT)
-    open_report(chrome, tmp_path / "report.html")
-    assert not by_id(chrome, "export-toml").is_displayed()
+# The table ------------------------------------------------------------------------------------
+
+
+def test_the_table_sorts_by_number_and_by_text(chrome: Chrome, front: pd.DataFrame) -> None:
+    never = int(np.isinf(front["break_even"]).sum())
+    assert never
+    for name in ("area", "break_even", "acceleration"):
+        for way in ("ascending", "descending"):
+            click(chrome, head(chrome, name))
+            ordered = front.reset_index().sort_values(
+                [name, "design"], ascending=[way == "ascending", True]
+            )
+            assert designs(chrome) == ordered["design"].head(15).tolist()
+            sorted_heads = chrome.find_elements(By.CSS_SELECTOR, "#front-table th[aria-sort]")
+            assert [h.get_attribute("aria-sort") for h in sorted_heads] == [way]
+        if name == "break_even":
+            assert column(chrome, name)[:never] == ["never"] * min(15, never)
+    assert "never" not in column(chrome, "area")
+    head(chrome, "interface").send_keys(Keys.ENTER)
+    assert column(chrome, "interface") == sorted(front["interface"])[:15]
+    assert chrome.switch_to.active_element.get_property("textContent") == "interface"
+
+
+def test_the_table_is_filtered_and_paged(chrome: Chrome, front: pd.DataFrame) -> None:
+    assert designs(chrome) == front.index[:15].tolist()
+    click(chrome, by_id(chrome, "next"))
+    assert designs(chrome) == front.index[15:30].tolist()
+    text = 'interface == "user-port" and speedup > 10 and area <= 20 kLUT'
+    by_id(chrome, "filter").send_keys(text)
+    is_kept = (front["interface"] == "user-port") & (front["speedup"] > 10)
+    kept = front[is_kept & (front["area"] <= 20_000)]
+    assert 0 < len(kept) < len(front)
+    shown(chrome, kept, len(front))
+    by_id(chrome, "filter").send_keys(" and sped > 1")
+    assert by_id(chrome, "wrong").text == (
+        "character 67: no column 'sped' (did you mean 'speedup'?)"
+    )
+
+
+def test_a_row_chooses_a_design_by_mouse_and_by_key(chrome: Chrome, front: pd.DataFrame) -> None:
+    rows = chrome.find_elements(By.CSS_SELECTOR, "#front-table tbody tr")
+    click(chrome, rows[0])
+    assert by_id(chrome, "design-title").text.startswith(f"Design {front.index[0]:,}")
+    assert by_id(chrome, "bottlenecks").is_displayed()
+    rows[3].send_keys(Keys.ENTER)
+    assert by_id(chrome, "design-title").text.startswith(f"Design {front.index[3]:,}")
+    assert rows[3].get_attribute("aria-current") == "true"
+    command = chrome.find_element(By.CSS_SELECTOR, "#design code").text
+    assert command.startswith("dse explain ")
+    assert command.endswith(f" --design {front.index[3]}")
+
+
+def test_columns_that_options_set_are_shown_if_asked_for(
+    chrome: Chrome, front: pd.DataFrame
+) -> None:
+    assert len(front)
+    names = "return [...document.querySelectorAll('#front-table thead th button')]"
+    script = f"{names}.map((head) => head.textContent.split(' [')[0])"
+    heads = chrome.execute_script(script)
+    assert "utilization" in heads
+    assert "overhead" not in heads
+    click(chrome, by_id(chrome, "set-by-options"))
+    assert {*chrome.execute_script(script)} - {*heads} == {"overhead", "latency"}
+
+
+def test_the_download_holds_the_front(chrome: Chrome, visit: Visit, downloads: Path) -> None:
+    front = visit(result(4, 800, option=OPTION)).front.designs
+    text = download(chrome, "download", downloads / "front.csv")
+    table = pd.read_csv(io.StringIO(text), index_col="design")
+    pd.testing.assert_frame_equal(table, front, check_dtype=False, check_exact=True)

@@ -1,12 +1,14 @@
-"""The report as a reader has it: in a real browser, without a network."""
+"""The report as a reader has it, in a real browser without a network: pictures, words, layout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
@@ -14,27 +16,61 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
+import dse
+from dse.api import StudyResult
 from dse.explain.explanation import Violation
+from dse.model.section import Heatmap, Lines, Section, Table
 from dse.model.values import plural
-from dse.report import write_report
-from tests.browser import (
-    click,
-    colored_pixels,
-    designs,
-    open_report,
-    open_tab,
-)
-from tests.report.examples import STUDY_TEXT, explanation, result
-from tests.report.visits import Visit, front_of
+from dse.report.page import write_report
+from dse.result.record import Cut
+from tests.browser import click, colored_pixels, console, designs, open_report, open_tab
+from tests.report.examples import NASTY, OPTION, STUDY_TEXT, Visit, explanation, result
+from tests.toy import written
 
-NASTY = "<script>window.broken = 1</script>"
-OPTION = '<img src=x onerror="window.broken = 2">, "port"'
+ROOT = Path(__file__).parents[2]
+One = Callable[[str], WebElement]
+PLACE = """
+const at = designs.indexOf(arguments[0]), x = byName.get("speedup"), y = byName.get("area");
+const { xaxis, yaxis } = document.getElementById("plane")._fullLayout;
+return [xaxis.c2p(x.values[at] / x.scale), yaxis.c2p(y.values[at] / y.scale)];
+"""
+DOWNLOAD = """
+document.querySelector("#plane .modebar-btn[data-title^=Download]").click();
+"""
+CUT = """
+const tables = document.querySelectorAll(".scroll, .panels, .facts, .card");
+const named = (element) => element.id || element.querySelector("[id]")?.id || element.className;
+return {
+  page: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  cut: [...tables].filter((each) => each.offsetParent !== null
+      && !each.querySelector("#front-table, #model-graph, #parallel, #pins-table")
+      && each.scrollWidth > each.clientWidth + 1).map(named),
+};
+"""
+
+
+def texts(chrome: Chrome, selector: str) -> list[str]:
+    return [each.text for each in chrome.find_elements(By.CSS_SELECTOR, selector)]
+
+
+def number_of(title: str) -> int:
+    """Return the number in the title of a design."""
+    return int(title.split()[1].replace(",", ""))
+
+
+def is_shown(chrome: Chrome, selector: str) -> None:
+    """Wait until an element is displayed."""
+    found = chrome.find_element(By.CSS_SELECTOR, selector)
+    WebDriverWait(chrome, 20).until(lambda _: found.is_displayed())
+
+
+# Pictures -------------------------------------------------------------------------------------
 
 
 def test_every_plot_is_drawn(
-    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
+    chrome: Chrome, found: StudyResult, front: pd.DataFrame, one: One
 ) -> None:
-    found = visit(result(4, 1_500), explained=1_000)
+    assert len(front)
     points = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")
     held = int(found.designs["feasible"].sum())
     assert len(points) == held + 2  # and the marks of compromise and choice
@@ -49,40 +85,20 @@ def test_every_plot_is_drawn(
 
 @pytest.mark.parametrize(("objectives", "count"), [(1, 600), (2, 600), (6, 4_000)])
 def test_any_number_of_objectives(
-    chrome: Chrome,
-    visit: Visit,
-    one: Callable[[str], WebElement],
-    objectives: int,
-    count: int,
+    chrome: Chrome, visit: Visit, one: One, objectives: int, count: int
 ) -> None:
-    found = visit(result(objectives, count, sampled=True))
-    assert f"of {plural(len(front_of(found)), 'design')}" in one("#matches").text
-    rows = chrome.find_elements(By.CSS_SELECTOR, "#best tbody tr")
-    assert len(rows) == objectives + (objectives > 1)
+    made = visit(result(objectives, count, sampled=True))
+    assert f"of {plural(len(made.front), 'design')}" in one("#matches").text
+    assert len(texts(chrome, "#best tbody tr")) == objectives + (objectives > 1)
     assert one("#convergence-0 .scatterlayer").is_displayed()
     for name in ("space", "parallel", "plane"):
         assert colored_pixels(chrome, open_tab(chrome, name)) > 20
 
 
-PLACE = """
-const at = designs.indexOf(arguments[0]), x = byName.get("speedup"), y = byName.get("area");
-const { xaxis, yaxis } = document.getElementById("plane")._fullLayout;
-return [xaxis.c2p(x.values[at] / x.scale), yaxis.c2p(y.values[at] / y.scale)];
-"""
-DOWNLOAD = """
-document.querySelector("#plane .modebar-btn[data-title^=Download]").click();
-"""
-
-
 def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
-    chrome: Chrome,
-    visit: Visit,
-    one: Callable[[str], WebElement],
-    downloads: Path,
+    chrome: Chrome, visit: Visit, one: One, downloads: Path
 ) -> None:
-    found = visit(result(6, 12_000))
-    front = front_of(found)
-    assert len(found.designs) > 5_000
+    front = visit(result(6, 12_000)).front.designs
     assert len(front) > 1_000
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")) < 10
     for which, name in (("x", "speedup"), ("y", "area")):
@@ -118,34 +134,18 @@ def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     assert len(designs(chrome)) == 200
 
 
-def test_far_dominated_designs_do_not_crush_the_front(chrome: Chrome, visit: Visit) -> None:
-    found = result(4, 600)
-    far = found.designs.index[found.designs["feasible"] & ~found.designs["on_front"]][0]
-    found.designs.loc[far, "break_even"] = 1e12
-    visit(found)
-    Select(chrome.find_element(By.ID, "axis-y")).select_by_visible_text("break_even")
-    shown = chrome.execute_script("return document.getElementById('plane').layout.yaxis.range")
-    front = np.log10(front_of(found)["break_even"][lambda values: np.isfinite(values)])
-    assert shown[0] < front.min()
-    assert front.max() < shown[1] < 11
-
-
 def test_hover_names_every_input_and_objective(
-    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
+    chrome: Chrome, found: StudyResult, front: pd.DataFrame, one: One
 ) -> None:
-    found = visit(result(4, 300))
+    assert len(front)
     drawn = "#plane .scatterlayer .trace .point"
     WebDriverWait(chrome, 20).until(lambda _: len(chrome.find_elements(By.CSS_SELECTOR, drawn)) > 3)
     point = chrome.find_elements(By.CSS_SELECTOR, drawn)[-3]
     ActionChains(chrome).move_to_element(point).perform()
-    WebDriverWait(chrome, 20).until(lambda _: one("#tooltip").is_displayed())
-    design = int(one("#tooltip strong").text.removeprefix("Design ").replace(",", ""))
-    row = found.designs.loc[design]
-    lines = chrome.find_elements(By.CSS_SELECTOR, "#tooltip tr")
-    told = {
-        cells[0].text: cells[1].text
-        for cells in (line.find_elements(By.TAG_NAME, "td") for line in lines)
-    }
+    is_shown(chrome, "#tooltip")
+    row = found.designs.loc[number_of(one("#tooltip strong").text)]
+    cells = texts(chrome, "#tooltip td")
+    told = dict(zip(cells[::2], cells[1::2], strict=True))
     assert set(told) == set(found.columns)
     assert told["interface"] == row["interface"]
     assert told["acceleration"] == str(row["acceleration"])
@@ -153,12 +153,6 @@ def test_hover_names_every_input_and_objective(
     assert float(told["speedup"].replace(",", "")) == pytest.approx(row["speedup"], rel=1e-3)
     ActionChains(chrome).move_to_element(one("h1")).perform()
     WebDriverWait(chrome, 20).until(lambda _: not one("#tooltip").is_displayed())
-
-
-def test_hover_in_space_and_on_parallel_lines(
-    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
-) -> None:
-    found = visit(result(4, 1_200))
     for name in ("space", "parallel"):
         plot = open_tab(chrome, name)
         size = plot.size
@@ -171,66 +165,83 @@ def test_hover_in_space_and_on_parallel_lines(
 
 
 def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
-    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
+    chrome: Chrome, visit: Visit, one: One
 ) -> None:
-    found = visit(result(2, 300), explained=1_000)
+    made = result(2, 300)
+    explained = [explanation(made, int(number)) for number in made.front.designs.index]
+    front = visit(made, explained).front.designs
     before = one("#design-title").text
-    target = chrome.find_elements(
-        By.CSS_SELECTOR, "#plane .scatterlayer .trace:nth-child(2) .point"
-    )
-    ActionChains(chrome).move_to_element(target[0]).click().perform()
+    ActionChains(chrome).move_to_element(
+        one("#plane .scatterlayer .trace:nth-child(2) .point")
+    ).click().perform()
     WebDriverWait(chrome, 20).until(lambda _: one("#design-title").text != before)
-    number = one("#design-title").text.split()[1]
-    assert int(number.replace(",", "")) in front_of(found).index
-    assert one("#limits-title").text == f"What limits design {number}"
-    advised = one("#verdict").text
-    assert f"interface slow → quick (design {int(number.replace(',', '')) + 1})" in advised
-    row = found.designs.loc[int(number.replace(",", ""))]
-    assert str(row["interface"]) in one("#design-values").text
+    number = number_of(one("#design-title").text)
+    assert one("#limits-title").text == f"What limits design {number:,}"
+    assert f"interface slow → quick (design {number + 1})" in one("#verdict").text
+    assert str(front.loc[number, "interface"]) in one("#design-values").text
     lines = one("#bottlenecks tbody").text
     assert "speedup" in lines
     assert "×" in lines
-    below = chrome.find_elements(By.CSS_SELECTOR, "#bottlenecks tr.below")
-    assert below
-    assert not below[0].is_displayed()
+    below = one("#bottlenecks tr.below")
+    assert not below.is_displayed()
     click(chrome, one("#bottlenecks p button"))
-    assert below[0].is_displayed()
+    assert below.is_displayed()
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#design .bar")) == 2
 
 
-def test_axes_are_chosen(chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]) -> None:
-    visit(result(4, 300, option=OPTION))
+def test_axes_are_chosen_and_names_of_users_stay_text(
+    chrome: Chrome, visit: Visit, one: One
+) -> None:
+    visit(result(4, 300, name=NASTY, option=OPTION))
+    assert one("h1").text == NASTY
+    assert chrome.title.startswith(NASTY)
+    assert chrome.find_elements(By.TAG_NAME, "img") == []
+    click(chrome, one("details:has(#study-text) summary"))
+    assert one("#study-text").text == STUDY_TEXT.strip()
     assert one("#plane .ytitle").text == "speedup at 1 KiB · higher is better"
     Select(one("#axis-y")).select_by_visible_text("break_even")
     assert one("#log-y").is_selected()
     assert one("#plane .ytitle").text == "break_even [B] · lower is better"
     Select(one("#axis-x")).select_by_visible_text("interface")
     Select(one("#axis-color")).select_by_visible_text("interface")
-    ticks = chrome.find_elements(By.CSS_SELECTOR, "#plane .xtick text")
-    assert OPTION in {tick.text for tick in ticks}
+    assert OPTION in texts(chrome, "#plane .xtick text")
     assert not one("#log-x").is_enabled()
-    names = chrome.find_elements(By.CSS_SELECTOR, "#plane .legendtext")
-    assert OPTION in {name.text for name in names}
+    assert OPTION in texts(chrome, "#plane .legendtext")
     open_tab(chrome, "parallel")
-    ticks = chrome.find_elements(By.CSS_SELECTOR, "#parallel .axis text")
-    assert f"{OPTION[:15]}…" in {tick.text for tick in ticks}
+    assert f"{OPTION[:15]}…" in texts(chrome, "#parallel .axis text")
 
 
-def test_names_of_users_stay_text(
-    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
-) -> None:
-    visit(result(3, 300, name=NASTY, option=OPTION))
-    assert one("h1").text == NASTY
-    assert chrome.title.startswith(NASTY)
-    assert chrome.find_elements(By.TAG_NAME, "img") == []
-    click(chrome, one("details:has(#study-text) summary"))
-    assert one("#study-text").text == STUDY_TEXT.strip()
+def test_the_curves_of_a_study(chrome: Chrome, tmp_path: Path, one: One) -> None:
+    dse.load(ROOT / "studies" / "shared_pipeline.toml").run(tmp_path / "run")
+    open_report(chrome, tmp_path / "run" / "report.html")
+    WebDriverWait(chrome, 10).until(lambda _: texts(chrome, "#curve-0 .legendtext"))
+    plot = one("#curve-0")
+    chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    names = ["latency_printed", "latency", "latency_simulated"]
+    assert texts(chrome, "#curve-0 .legendtext") == names
+    abouts = chrome.find_elements(By.CSS_SELECTOR, "#curve-0 .legend .traces title")
+    assert abouts[1].get_attribute("textContent") == (
+        "latency: exact mean latency, from arrival to the end of the pipeline"
+    )
+    assert len(chrome.find_elements(By.CSS_SELECTOR, "#curve-0 .shapelayer path")) == 1
+    assert colored_pixels(chrome, plot) > 1_000
+    marked = set(texts(chrome, "#curve-0 .annotation-text"))
+    at_load = {"186.9 ns at 5", "211.2 ns at 4"}, {"112.3 ns at 2", "141.1 ns at 2"}
+    assert "this design" in marked
+    assert any(marked >= least for least in at_load)  # whichever load the compromise is at
+    rows = texts(chrome, ".curve tbody tr")
+    assert [row.split()[0] for row in rows] == names
+    one("#filter").send_keys("design == 250")  # an explanation without curves, or none
+    chrome.execute_script("arguments[0].click()", one("#front-table tbody tr"))
+    assert not chrome.find_elements(By.ID, "curve-0")
+    assert console(chrome) == []
 
 
-def test_the_policy_stops_what_would_leave_the_page(chrome: Chrome, tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    write_report(result(2, 200), [], path, STUDY_TEXT)
-    open_report(chrome, path)
+# States of a run ------------------------------------------------------------------------------
+
+
+def test_the_policy_stops_what_would_leave_the_page(chrome: Chrome, page: Path) -> None:
+    open_report(chrome, page)
     script = """
     const done = arguments[0], stopped = [];
     document.addEventListener("securitypolicyviolation", (event) => {
@@ -244,47 +255,160 @@ def test_the_policy_stops_what_would_leave_the_page(chrome: Chrome, tmp_path: Pa
     assert chrome.execute_script("return window.broken") is None
 
 
-def test_a_report_without_a_front_says_so(
-    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
+def test_a_report_without_a_front_says_so_and_offers_no_narrower_study(
+    visit: Visit, one: One
 ) -> None:
-    found = result(2, 100)
-    found.designs["feasible"] = False
-    found.designs["on_front"] = False
-    visit(found, 1)
+    made = result(2, 100)
+    made.designs[["feasible", "on_front"]] = False
+    visit(made)
+    assert not one("#export-toml").is_displayed()
     assert "No feasible design was found." in one("#best").text
     assert not one("#front").is_displayed()
 
 
 def test_a_thinned_front_is_said_to_be_one(
-    chrome: Chrome,
-    visit: Visit,
-    one: Callable[[str], WebElement],
-    monkeypatch: pytest.MonkeyPatch,
+    chrome: Chrome, visit: Visit, one: One, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dse.report.payload.HELD", 200)
-    found = visit(result(6, 4_000), 5)
-    total = f"{len(front_of(found)):,}"
+    total = f"{len(visit(result(6, 4_000)).front):,}"
     assert f"This page holds 200 of {total} designs" in one("#thinned").text
     assert one("#matches").text == "200 of 200 designs on this page"
     assert one("#download").text == "Download the 200 on this page (CSV)"
-    names = chrome.find_elements(By.CSS_SELECTOR, "#plane .legendtext")
-    assert f"front (200 of {total})" in {name.text for name in names}
+    assert f"front (200 of {total})" in texts(chrome, "#plane .legendtext")
 
 
 def test_an_infeasible_design_is_called_so_and_not_dominated(
-    chrome: Chrome, tmp_path: Path, one: Callable[[str], WebElement]
+    chrome: Chrome, visit: Visit, one: One
 ) -> None:
-    found = result(2, 100)
-    number = int(found.designs.index[~found.designs["feasible"]][0])
+    made = result(2, 100)
+    number = int(made.designs.index[~made.designs["feasible"]][0])
     violated = (Violation("utilization <= 0.85", "1", 0.9, 0.05),)
-    told = replace(explanation(found, number), violations=violated)
-    write_report(found, [told], tmp_path / "report.html", STUDY_TEXT)
-    open_report(chrome, tmp_path / "report.html")
+    visit(made, [replace(explanation(made, number), violations=violated)])
     row = chrome.execute_script("return designs.indexOf(arguments[0])", number)
     chrome.execute_script("select(arguments[0])", row)
-    assert [b.text for b in chrome.find_elements(By.CSS_SELECTOR, ".badge")] == ["infeasible"]
+    assert texts(chrome, ".badge") == ["infeasible"]
     assert "utilization <= 0.85 is violated by 0.05" in one("#verdict").text
     script = "return document.getElementById('plane').data.map((d) => [d.name, d.customdata])"
     drawn = dict(chrome.execute_script(script))
     assert row not in drawn["dominated"]
     assert drawn["infeasible"] == [row]
+
+
+# Layout ---------------------------------------------------------------------------------------
+
+
+def at_width(chrome: Chrome, width: int, path: Path) -> None:
+    """Open a report in a page of so many pixels; a window has a frame."""
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    open_report(chrome, path)
+
+
+@pytest.fixture
+def any_width(chrome: Chrome) -> Iterator[None]:
+    """Give the page its own width back."""
+    yield
+    chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.usefixtures("any_width")
+@pytest.mark.parametrize("made", ["toy", "example"])
+def test_nothing_is_cut_and_the_plot_fills_its_card(
+    chrome: Chrome, made: str, page: Path, tmp_path: Path, one: One
+) -> None:
+    if made == "toy":
+        dse.load(written(tmp_path)).run(tmp_path / "run")
+        page = tmp_path / "run" / "report.html"
+    console(chrome)
+    for width in (1400, 1280, 700):
+        at_width(chrome, width, page)
+        assert chrome.execute_script(CUT) == {"page": 0, "cut": []}, width
+        card, hint = one("#picture").rect, one("#hint").rect
+        assert card["y"] + card["height"] - hint["y"] - hint["height"] < 25, width
+        drawn = one("#plane .main-svg").rect["height"]
+        assert drawn >= one("#view").rect["height"] - 2, width
+    assert console(chrome) == []
+
+
+@pytest.mark.usefixtures("any_width")
+def test_long_tables_fold_long_words_wrap_and_numbers_stay_in_their_cells(
+    chrome: Chrome, tmp_path: Path, one: One
+) -> None:
+    requirement = (
+        "the engine's slots of a stream carry the calls it is offered: utilization < 1, " * 2
+    )
+    made = replace(result(4, 500), cuts=(Cut(f"{requirement}required by a.b:c", 40, 7, ()),))
+    functions = pd.DataFrame(
+        {
+            "function": [f"function_{i}" for i in range(40)],
+            **{f"share of column {i}": [0.5, 1.25] * 20 for i in range(8)},
+            "reason": ["its accelerator takes 12 times as long as it may, and that is long"] * 40,
+        }
+    )
+    line = Lines("alone", "x", "y", [("a", [1.0, 900.0], [1.0, 2.0])], log_x=True)
+    values = [[3.0, 0.00781] * 10, [0.00783, 2.0] * 10]
+    heat = Heatmap("m", ["a", "b"], [f"f{i}" for i in range(20)], values)
+    sections = [Section("Functions", "", [Table("t", functions), line]), Section("m", "", [heat])]
+    path, fitted = tmp_path / "report.html", "#sections .heatmap-label text"
+    write_report(made, [], path, STUDY_TEXT, sections)
+    for width in (1400, 700):
+        at_width(chrome, width, path)
+        assert one("#cuts-table").rect["width"] < one("#cuts").rect["width"], width
+        section = one("#sections .card")
+        rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
+        assert len(rows) == 12
+        assert max(row.rect["height"] for row in rows) < 120, width  # four lines of words
+        assert rows[0].text.split()[1:4] == ["0.50"] * 3  # one count of decimals a column
+        plot = section.find_element(By.CSS_SELECTOR, ".plot")
+        assert plot.rect["width"] > section.rect["width"] - 50, width
+        click(chrome, section.find_element(By.CSS_SELECTOR, ".scroll > button"))
+        rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
+        assert len(rows) == 40
+        WebDriverWait(chrome, 20).until(lambda _: texts(chrome, f"{fitted}[style*=visibility]"))
+        labels = chrome.find_elements(By.CSS_SELECTOR, fitted)
+        shown = {label.text for label in labels if label.is_displayed()}
+        assert shown == ({"2", "3"} if width == 700 else {"2", "3", "0.00781", "0.00783"})
+        row = [each for each in labels[:20] if each.is_displayed()]
+        ends = [(each.rect["x"], each.rect["x"] + each.rect["width"]) for each in row]
+        assert all(left[1] < right[0] for left, right in pairwise(sorted(ends))), width
+    title = "speedup, mean over programs of a workload at shared_penalty = 0 · <higher> is better"
+    lines = chrome.execute_script("return titleOf('y', arguments[0])", title).split("<br>")
+    assert [len(line) < 60 for line in lines] == [True] * 3
+    assert lines[-1] == "&lt;higher&gt; is better"
+    assert {"1", "2", "5", "10", "500"} <= set(texts(chrome, "#sections .xtick"))  # each in full
+    assert console(chrome) == []
+
+
+def test_words_on_the_first_screen(chrome: Chrome, front: pd.DataFrame, one: One) -> None:
+    side = one("#chosen").text
+    assert len(front)
+    for words in (
+        "speedup at 1 KiB",
+        "host time over accelerated time",
+        "Inputs set by options (2)",
+    ):
+        assert words in side
+    order = [each.get_attribute("id") for each in chrome.find_elements(By.TAG_NAME, "section")]
+    assert order.index("answer") < order.index("front") < order.index("trust")
+    assert not one("#provenance").is_displayed()
+    assert "of the designs" not in one("#files").text
+    assert "designs.csv" in one("#files").text
+    regions = one(".regions table").text
+    assert "overhead" in regions
+    assert "oC" not in regions.split()
+    ticks = chrome.execute_script("return document.getElementById('plane').layout")
+    assert ticks["xaxis"]["title"]["text"].startswith("area [LUT]")
+    assert ticks["yaxis"]["title"]["text"].startswith("speedup at 1 KiB")
+
+
+def test_colours_follow_the_system(chrome: Chrome, page: Path) -> None:
+    inks = []
+    for scheme in ("light", "dark"):
+        feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
+        open_report(chrome, page)
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        plot = "return document.getElementById('plane').layout.font.color"
+        inks.append((chrome.execute_script(ground), chrome.execute_script(plot)))
+    assert inks == [("rgb(245, 246, 248)", "#1d2530"), ("rgb(20, 24, 30)", "#e4e8ee")]
+    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -1,4 +1,4 @@
-"""Plots along an axis: a curve's quantities, and optimization regions under the objective."""
+"""Plots as plotly.js takes them: curves, optimization regions, convergence, and sections' parts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from dse.explain.curves import Curve, Line, Regions, find_best_point
 from dse.model.quantity import Array
-from dse.model.values import infinite_word, number, prefixed, show, titled, worded
+from dse.model.section import Bars, Heatmap, Lines, Tree
+from dse.model.values import infinite_word, number, prefixed, short, show, titled, worded
 from dse.report.axes import (
     NEUTRAL,
     PALETTE,
+    SHADES,
     Plot,
     byte_ticks,
+    color_scale,
     log_ticks,
     packed,
     plain,
@@ -23,6 +27,14 @@ from dse.report.axes import (
 )
 
 _TALL = 5.0  # ratio of finite values from which their axis is logarithmic
+_LETTER = 0.0125  # of the picture's width, that a letter of a label takes at its narrowest
+_MARKED = 40  # points up to which each is marked
+_WRITTEN = 400  # cells of a heatmap up to which each shows its number
+_LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+_BANDS = ("#f2c14e", "#8ecae6", "#b8dd8f", "#d5b3e0", "#ffb5a7", "#94d8c6", "#e0c9a6", "#b9c1cf")
+"""Colours of areas behind series."""
+
+# Curves ---------------------------------------------------------------------------------------
 
 
 class _Panel(NamedTuple):
@@ -203,7 +215,7 @@ def _marks(
             {
                 "type": "scatter",
                 "mode": "markers",
-                "name": plain(f"{point.word} {point.quantity}"),
+                "name": plain(f"{point.word} {curve.lines[i].quantity}"),
                 "x": [x],
                 "y": [y],
                 "yaxis": panel.axis,
@@ -213,7 +225,7 @@ def _marks(
             }
         )
         left = _place(point.at, log) <= (first + last) / 2
-        text = f"{show(point.value, point.unit)} at {show(point.at, curve.axis_unit)}"
+        text = f"{show(point.value, curve.lines[i].unit)} at {show(point.at, curve.axis_unit)}"
         labels.append(
             {
                 "text": plain(text),
@@ -290,9 +302,7 @@ def _place(value: float, log: bool) -> float:
     return float(np.log10(value)) if log else float(value)
 
 
-BANDS = ("#f2c14e", "#8ecae6", "#b8dd8f", "#d5b3e0", "#ffb5a7", "#94d8c6", "#e0c9a6", "#b9c1cf")
-"""Colours of areas behind series."""
-_LETTER = 0.0125  # of the picture's width, that a letter of a label takes at its narrowest
+# Regions --------------------------------------------------------------------------------------
 
 
 def regions_plot(regions: Regions) -> Plot:
@@ -332,7 +342,7 @@ def regions_plot(regions: Regions) -> Plot:
             "title": {"text": plain(titled(worded(regions.objective), shown))},
             "type": "log" if tall else "linear",
             "automargin": True,
-            **(_decades(regions) if tall else {}),
+            **(_objective_ticks(regions) if tall else {}),
         },
         "legend": {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
         "hovermode": "x unified",
@@ -341,7 +351,7 @@ def regions_plot(regions: Regions) -> Plot:
     return {"data": data, "layout": layout}
 
 
-def _decades(regions: Regions) -> dict[str, Any]:
+def _objective_ticks(regions: Regions) -> dict[str, Any]:
     """Return the ticks of a logarithmic axis of the objective: 1, 2, 5 or decades."""
     every = np.concatenate([regions.base, *regions.improved.values()])
     every = every[np.isfinite(every) & (every > 0)]
@@ -351,7 +361,7 @@ def _decades(regions: Regions) -> dict[str, Any]:
 def region_colors(regions: Regions) -> dict[str, str]:
     """Return a colour for each label; without bottlenecks it is transparent."""
     labels = dict.fromkeys(region.label for region in regions.regions if region.inputs)
-    return dict(zip(labels, BANDS * len(labels), strict=False))
+    return dict(zip(labels, _BANDS * len(labels), strict=False))
 
 
 def _bands(regions: Regions, scale: float, log: bool) -> Plot:
@@ -373,3 +383,212 @@ def _bands(regions: Regions, scale: float, log: bool) -> Plot:
             place = {"x": middle, "y": 1, "yref": "paper", "yanchor": "bottom"}
             notes.append(text | place | {"showarrow": False})
     return {"shapes": shapes, "annotations": notes, "margin": {"t": 34 + 14 * deep}}
+
+
+# Convergence ----------------------------------------------------------------------------------
+
+
+def convergence_plot(table: pd.DataFrame) -> Plot:
+    """Return the plot of front size and hypervolume over the evaluated designs."""
+    x = packed(table["evaluations"])
+    series = (
+        ("hypervolume (share of the final)", table["hypervolume"], PALETTE[0], "y"),
+        ("designs on the front", table["front"], PALETTE[1], "y2"),
+    )
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name,
+            "x": x,
+            "y": packed(values),
+            "yaxis": which,
+            "line": {"color": color, "width": 2},
+        }
+        for name, values, color, which in series
+    ]
+    layout = {
+        "xaxis": {"title": {"text": "designs evaluated"}},
+        "yaxis": {"title": {"text": "hypervolume"}, "rangemode": "tozero"},
+        "yaxis2": {
+            "title": {"text": "designs on the front"},
+            "overlaying": "y",
+            "side": "right",
+            "showgrid": False,
+            "rangemode": "tozero",
+        },
+        "legend": _LEGEND,
+        "margin": {"l": 60, "r": 60, "t": 30, "b": 45},
+    }
+    return {"data": data, "layout": layout}
+
+
+# Sections -------------------------------------------------------------------------------------
+
+
+def section_plot(part: Lines | Bars | Heatmap | Tree) -> Plot:
+    """Return the plot of a part of a section."""
+    if isinstance(part, Lines):
+        return _lines(part)
+    if isinstance(part, Bars):
+        return _bars(part)
+    return _heatmap(part) if isinstance(part, Heatmap) else _tree(part)
+
+
+def height(part: Lines | Bars | Heatmap | Tree) -> int:
+    """Return the pixels that a plot needs in height."""
+    if isinstance(part, Heatmap):
+        return 150 + 26 * max(len(part.rows), 4)
+    if isinstance(part, Tree):
+        return 90 + 46 * max(int(_depths(part).max(initial=0)) + 1, 3)
+    return 400
+
+
+def _lines(part: Lines) -> Plot:
+    data: list[dict[str, Any]] = []
+    for i, (name, xs, ys) in enumerate(part.lines):
+        x, y = np.asarray(xs, dtype=np.float64), np.asarray(ys, dtype=np.float64)
+        dash = ("solid", "dash", "dot")[i // len(PALETTE) % 3]  # lines of one colour differ by it
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers" if len(x) <= _MARKED else "lines",
+                "name": plain(name),
+                "x": _numbers(x),
+                "y": _numbers(y),
+                "line": {"color": PALETTE[i % len(PALETTE)], "width": 2, "dash": dash},
+                "hovertemplate": "%{y:.4~s}",
+            }
+        )
+    layout = {
+        "xaxis": _section_axis(part.x, part.log_x, [x for _, x, _ in part.lines]),
+        "yaxis": _section_axis(part.y, part.log_y, [y for _, _, y in part.lines]),
+        "legend": _LEGEND | {"traceorder": "normal"},
+        "hovermode": "x unified",
+    }
+    return {"data": data, "layout": layout}
+
+
+def _section_axis(title: str, log: bool, series: list[Any]) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": {"text": plain(title)}, "automargin": True}
+    if not log:
+        return axis | {"exponentformat": "SI", "separatethousands": True}
+    values = np.array([v for each in series for v in np.ravel(np.asarray(each, np.float64))])
+    values = values[np.isfinite(values) & (values > 0)]
+    wide = bool(values.size) and values.max() > 1000 * values.min()
+    return axis | {"type": "log", **log_ticks(wide, float(values.min(initial=1.0)))}
+
+
+def _bars(part: Bars) -> Plot:
+    data = [
+        {
+            "type": "bar",
+            "name": plain(name),
+            "x": [plain(category) for category in part.categories],
+            "y": _numbers(np.asarray(values, dtype=np.float64)),
+            "marker": {"color": PALETTE[i % len(PALETTE)]},
+            "hovertemplate": "%{y:.4~s}",
+        }
+        for i, (name, values) in enumerate(part.bars)
+    ]
+    layout = {
+        "barmode": "stack" if part.stacked else "group",
+        "xaxis": {"type": "category", "automargin": True},
+        "yaxis": _section_axis(part.y, False, []),
+        "legend": _LEGEND | {"traceorder": "normal"},
+        "hovermode": "x unified",
+        "showlegend": len(part.bars) > 1,
+    }
+    return {"data": data, "layout": layout}
+
+
+def _heatmap(part: Heatmap) -> Plot:
+    values = np.array(part.values, dtype=np.float64)
+    scale, unit = prefixed(values, part.unit)
+    shown = values / scale
+    if part.log:
+        shown[~(shown > 0)] = np.nan
+    colored = np.log10(shown) if part.log else shown
+    bar: dict[str, Any] = {"title": {"text": plain(titled("", unit)).strip()}, "thickness": 12}
+    if part.log and np.isfinite(colored).any():
+        bar |= _color_ticks(float(np.nanmin(colored)), float(np.nanmax(colored)))
+    trace = {
+        "type": "heatmap",
+        "x": [plain(name) for name in part.columns],
+        "y": [plain(name) for name in part.rows],
+        "z": [_numbers(row) for row in colored],
+        "customdata": [_numbers(row) for row in shown],
+        "colorscale": color_scale(SHADES),
+        "xgap": 1,
+        "ygap": 1,
+        "colorbar": bar,
+        "hovertemplate": "%{y} → %{x}: " + _template("customdata", unit, 4),
+        "hoverongaps": False,
+        "name": "",
+    }
+    if values.size <= _WRITTEN:
+        trace["text"] = [[short(value) for value in row] for row in shown]
+        trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
+    layout = {
+        "xaxis": {"type": "category", "automargin": True, "side": "top", "showgrid": False},
+        "yaxis": {
+            "type": "category",
+            "automargin": True,
+            "autorange": "reversed",
+            "showgrid": False,
+        },
+        "showlegend": False,
+    }
+    return {"data": [trace], "layout": layout}
+
+
+def _color_ticks(low: float, high: float) -> dict[str, Any]:
+    ticks = np.arange(np.ceil(low), np.floor(high) + 1)
+    if ticks.size < 2:
+        ticks = np.array([low, high])
+    return {"tickvals": ticks.tolist(), "ticktext": [number(10.0**t) for t in ticks]}
+
+
+def _depths(part: Tree) -> Array:
+    depths = np.zeros(len(part.names))
+    for node, parent in enumerate(part.parents):
+        depths[node] = depths[parent] + 1 if parent >= 0 else 0
+    return depths
+
+
+def _tree(part: Tree) -> Plot:
+    values = np.asarray(part.values, dtype=np.float64)
+    scale, unit = prefixed(values, part.unit)
+    distinct = list(dict.fromkeys(part.names))  # one name, one colour
+    kinds = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(distinct)}
+    trace = {
+        "type": "icicle",
+        "ids": [str(node) for node in range(len(part.names))],
+        "labels": [plain(name) for name in part.names],
+        "parents": ["" if parent < 0 else str(parent) for parent in part.parents],
+        "values": _numbers(values / scale),
+        "branchvalues": "total",
+        "text": [plain(label) for label in part.labels],
+        "tiling": {"orientation": "v"},
+        "hovertemplate": f"%{{label}}: {_template('value', unit, 4)}<br>%{{text}}<extra></extra>",
+        "texttemplate": "%{label}<br>%{text}",
+        "marker": {"colors": [kinds[name] for name in part.names], "line": {"width": 1}},
+        "leaf": {"opacity": 1},
+        "textfont": {"color": "#ffffff"},
+        "sort": False,
+    }
+    legible = {"minsize": 10, "mode": "hide"}  # a tooltip shows the text of blocks without room
+    layout = {"margin": {"l": 8, "r": 8, "t": 28, "b": 8}, "uniformtext": legible}
+    return {"data": [trace], "layout": layout}
+
+
+def _template(name: str, unit: str, digits: int) -> str:
+    """Return the template of a number with its unit; a plain number takes a prefix instead."""
+    if unit in ("1", ""):
+        return f"%{{{name}:.{digits}~s}}"
+    return f"%{{{name}:.{digits}~g}} {plain(unit)}"
+
+
+def _numbers(values: Array) -> list[float | None]:
+    """Return numbers as JSON has them: null for what is not finite."""
+    return [float(v) if np.isfinite(v) else None for v in values]

@@ -1,22 +1,21 @@
-"""What the plot of a curve shows, by hand-made curves."""
+"""Plots as plotly.js takes them: curves, regions, convergence, and the parts of sections."""
 
 from __future__ import annotations
 
-import base64
 import json
 from dataclasses import replace
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dse.explain.curves import Best, Better, Curve, Line, find_best_point
-from dse.explain.explanation import curve_fields
-from dse.report.axes import PALETTE
-from dse.report.curve_plots import curve_plot
-from dse.report.payload import as_json, payload
-from tests.report.examples import explanation, result
+from dse.explain.curves import Better, Curve, Line
+from dse.model.section import Heatmap, Lines, Tree
+from dse.report.axes import PALETTE, SHADES, VALUES
+from dse.report.panels import of_run
+from dse.report.plots import curve_plot, height, region_colors, regions_plot, section_plot
+from tests.report.examples import regions_of, result, unpacked
 
 GRID = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 BOWL = np.array([9e-7, 3e-7, 2e-7, 4e-7, 8e-7])
@@ -40,23 +39,18 @@ def curve(*lines: Line, here: float = 8.0, log: bool = True, unit: str = "1") ->
     return Curve("a curve", "period", unit, "turns", here, GRID, log, lines)
 
 
-def bests(shown: Curve) -> list[Best]:
-    return [find_best_point(shown, each) for each in shown.lines]
-
-
-def numbers(packed: dict[str, str]) -> np.ndarray[Any, Any]:
-    return np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
-
-
 def drawn(plot: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the series that the legend names."""
     return {s["name"]: s for s in plot["data"] if s.get("showlegend", True)}
 
 
+# Curves ---------------------------------------------------------------------------------------
+
+
 def test_lines_in_a_prefixed_unit_and_a_colour_each() -> None:
     plot = curve_plot(curve(line("latency", BOWL), line("latency_printed", LOWER)))
     series = drawn(plot)
-    np.testing.assert_allclose(numbers(series["latency"]["y"]), BOWL * 1e9, rtol=1e-6)
+    np.testing.assert_allclose(unpacked(series["latency"]["y"]), BOWL * 1e9, rtol=1e-6)
     assert [s["line"]["color"] for s in series.values()] == list(PALETTE[:2])
     assert plot["layout"]["yaxis"]["title"]["text"] == "latency [ns]"
     assert series["latency"]["meta"] == "what latency is"
@@ -68,17 +62,16 @@ def test_an_interval_is_a_band_under_points() -> None:
     plot = curve_plot(curve(line("latency_simulated", BOWL, width=0.1)))
     upper, lower, points = plot["data"][:3]
     assert (points["mode"], lower["fill"]) == ("markers", "tonexty")
-    np.testing.assert_allclose(numbers(upper["y"]), BOWL * 1.1e9, rtol=1e-6)
-    np.testing.assert_allclose(numbers(lower["y"]), BOWL * 0.9e9, rtol=1e-6)
+    np.testing.assert_allclose(unpacked(upper["y"]), BOWL * 1.1e9, rtol=1e-6)
+    np.testing.assert_allclose(unpacked(lower["y"]), BOWL * 0.9e9, rtol=1e-6)
     rows, columns = (int(n) for n in points["customdata"]["shape"].split(","))
-    interval = numbers(points["customdata"]).reshape(rows, columns)
+    interval = unpacked(points["customdata"]).reshape(rows, columns)
     np.testing.assert_allclose(interval, np.outer(BOWL, [0.9e9, 1.1e9]), rtol=1e-6)
 
 
 def test_the_least_of_each_line_is_marked_and_labelled() -> None:
     early = line("latency_printed", [1e-7, 2e-7, 3e-7, 4e-7, 5e-7])
-    shown = curve(line("latency", BOWL), early)
-    plot = curve_plot(shown)
+    plot = curve_plot(curve(line("latency", BOWL), early))
     marks = {s["name"]: s for s in plot["data"] if s["name"].startswith("least ")}
     assert marks["least latency"]["x"] == [4.0]
     assert marks["least latency"]["y"] == pytest.approx([200])
@@ -87,8 +80,6 @@ def test_the_least_of_each_line_is_marked_and_labelled() -> None:
     assert set(labels) == {"200 ns at 4", "100 ns at 1", "this design"}
     label = labels["200 ns at 4"]  # an annotation of a logarithmic axis is placed by its power
     assert (label["x"], label["y"]) == pytest.approx((np.log10(4), np.log10(200)))
-    assert [found.edge for found in bests(shown)] == [False, True]
-    assert [found.here for found in bests(shown)] == [4e-7, 4e-7]
 
 
 def test_labels_of_one_place_stand_over_each_other() -> None:
@@ -110,10 +101,9 @@ def test_the_place_of_the_design() -> None:
 
 def test_infinite_values_leave_a_gap_on_a_named_ground() -> None:
     values = [np.inf, np.inf, 2e-7, 3e-7, np.inf]
-    shown = curve(line("latency", values), line("latency_printed", BOWL))
-    plot = curve_plot(shown)
+    plot = curve_plot(curve(line("latency", values), line("latency_printed", BOWL)))
     np.testing.assert_array_equal(
-        np.isnan(numbers(drawn(plot)["latency"]["y"])), [True, True, False, False, True]
+        np.isnan(unpacked(drawn(plot)["latency"]["y"])), [True, True, False, False, True]
     )
     ground = [s for s in plot["layout"]["shapes"] if s["type"] == "rect"]
     ends = [(s["x0"], s["x1"]) for s in ground]
@@ -124,10 +114,7 @@ def test_infinite_values_leave_a_gap_on_a_named_ground() -> None:
 
 @pytest.mark.parametrize("values", [np.full(5, np.inf), np.full(5, np.nan)])
 def test_nothing_finite_is_nothing_marked(values: Any) -> None:
-    shown = curve(line("latency", values))
-    (found,) = bests(shown)
-    assert np.isnan(found.value)
-    plot = curve_plot(shown)
+    plot = curve_plot(curve(line("latency", values)))
     assert [s["name"] for s in plot["data"]] == ["latency"]
     json.dumps(plot, allow_nan=False)
 
@@ -148,7 +135,7 @@ def test_each_unit_has_a_panel_and_a_scale_of_its_own() -> None:
     share = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
     plot = curve_plot(curve(line("latency", BOWL), line("utilization", share, "1")))
     layout, series = plot["layout"], drawn(plot)
-    np.testing.assert_allclose(numbers(series["utilization"]["y"]), share, rtol=1e-6)
+    np.testing.assert_allclose(unpacked(series["utilization"]["y"]), share, rtol=1e-6)
     assert [series[n]["yaxis"] for n in ("latency", "utilization")] == ["y", "y2"]
     assert layout["yaxis2"]["title"]["text"] == "utilization"
     assert layout["yaxis"]["domain"][0] > layout["yaxis2"]["domain"][1]
@@ -165,30 +152,56 @@ def test_the_horizontal_axis() -> None:
     assert curve_plot(curve(line("a", BOWL)))["layout"]["xaxis"]["tickvals"] == [1, 2, 5, 10]
 
 
-def test_the_page_holds_the_curves_of_a_design_and_none_of_others() -> None:
-    found = result(2, 100)
-    plain = explanation(found, int(found.designs.index[0]))
-    drawn_too = replace(plain, curves=(curve(line("latency", BOWL), here=np.nan),))
-    (held,) = payload(found, [drawn_too], Path("run"))["explanations"].values()
-    (panel,) = [p for p in held["panels"] if p["kind"] == "curve"]
-    assert panel["table"]["columns"] == ["quantity", "least", "at period", "this design"]
-    assert panel["table"]["rows"] == [(("latency", "what latency is"), "200 ns", "4", "–")]
-    as_json(held)
-    (held,) = payload(found, [plain], Path("run"))["explanations"].values()
-    assert [p["kind"] for p in held["panels"]] == ["regions"]
+# Regions and convergence ----------------------------------------------------------------------
 
 
-def test_each_quantity_is_a_field() -> None:
-    shown = curve(
-        line("latency", BOWL),
-        line("printed", [1e-7, 2e-7, 3e-7, np.inf, np.inf]),
-        line("never", np.full(5, np.inf), "B"),
-    )
-    plain = explanation(result(2, 100), 3)
-    assert curve_fields(replace(plain, curves=(shown,))) == [
-        ("curve", "a curve"),
-        ("latency", "least 200 ns at period 4; this design 400 ns"),
-        ("printed", "least 100 ns at period 1; this design saturated"),
-        ("never", "nowhere finite; this design never"),
-    ]
-    assert curve_fields(plain) == []
+def test_regions_are_bands_that_cover_the_axis_with_labels_in_their_middle() -> None:
+    regions = regions_of((600.0, 150.0, 20.0))
+    plot = regions_plot(regions)
+    edges = [(shape["x0"], shape["x1"]) for shape in plot["layout"]["shapes"]]
+    assert edges[0][0] == regions.grid[0]
+    assert edges[-1][1] == regions.grid[-1]
+    assert all(a[1] == b[0] for a, b in pairwise(edges))
+    notes = {note["text"] for note in plot["layout"]["annotations"]}
+    assert notes
+    assert {"<br>".join(region.inputs) for region in regions.regions} >= notes
+    last, label = regions.regions[-1], plot["layout"]["annotations"][-1]
+    assert label["x"] == pytest.approx(np.log10(last.low * last.high) / 2)
+    assert len(region_colors(regions)) == len({r.inputs for r in regions.regions if r.inputs})
+    assert plot["data"][0]["name"] == "as it is"
+    np.testing.assert_allclose(unpacked(plot["data"][0]["y"]), regions.base, rtol=1e-6)
+
+
+def test_convergence_shows_front_size_and_hypervolume() -> None:
+    found = result(2, sampled=True)
+    (panel,) = of_run(found)
+    for series, name in zip(panel["plot"]["data"], ("hypervolume", "front"), strict=True):
+        np.testing.assert_allclose(unpacked(series["y"]), found.convergence[name], rtol=1e-6)
+    assert of_run(result(2)) == []
+
+
+# Sections -------------------------------------------------------------------------------------
+
+
+def test_plots_of_sections_are_json_and_keep_the_numbers() -> None:
+    lines = section_plot(Lines("l", "x", "y", [("a", [1, 2], [np.inf, 3])], log_x=True))
+    assert lines["data"][0]["y"] == [None, 3.0]
+    assert lines["layout"]["xaxis"]["type"] == "log"
+    heat = section_plot(Heatmap("h", ["r"], ["a", "b"], [[2048.0, 0.0]], "B", log=True))
+    assert heat["data"][0]["customdata"] == [[2.0, None]]
+    assert heat["data"][0]["z"] == [[pytest.approx(np.log10(2.0)), None]]
+    tree = Tree("t", ["a", "b", "c"], [-1, 0, 1], [4.0, 3.0, 1.0])
+    assert section_plot(tree)["data"][0]["parents"] == ["", "0", "1"]
+    assert height(tree) == 90 + 46 * 3
+    for plot in (lines, heat, section_plot(tree)):
+        json.dumps(plot, allow_nan=False)
+
+
+def test_colours_are_spelt_out_and_ascend_alike_everywhere() -> None:
+    # Plotly for Python and for the browser know the same names for opposite orders.
+    heat = section_plot(Heatmap("h", ["r"], ["a", "b"], [[1.0, 2.0]]))["data"][0]
+    assert [color for _, color in heat["colorscale"]] == list(SHADES)
+    assert "reversescale" not in heat
+    for colors in (SHADES, VALUES):
+        lights = [sum(int(color[i : i + 2], 16) for i in (1, 3, 5)) for color in colors]
+        assert lights == sorted(lights, reverse=True)

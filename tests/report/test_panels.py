@@ -1,8 +1,9 @@
-"""Sections of the report: loaded with the study, checked, drawn as data, every text escaped."""
+"""Panels of the page: curves of a design, and sections that models write, as data."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,14 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.model.section import Bars, Heatmap, Lines, Section, Table, Tree
+from dse.explain.curves import Curve, Line
+from dse.explain.explanation import curve_fields
+from dse.model.section import Bars, Heatmap, Section, Table, Tree
 from dse.model.values import cell
 from dse.report.panels import section_data
-from dse.report.section_plot import height, section_plot
+from dse.report.payload import as_json, payload
 from dse.run import StoppedError
+from tests.report.examples import explanation, result
 
 MODEL = """
 from typing import Annotated, NamedTuple
@@ -87,21 +91,9 @@ def written(folder: Path, *sections: str) -> Path:
     return path
 
 
-def test_a_folder_is_a_resource_and_part_of_the_digest(tmp_path: Path) -> None:
-    """All files of the folder decide the result; the run folder holds a copy of them."""
-    path = written(tmp_path, "model.py:answer")
-    study = dse.load(path)
-    before = study.digest
-    result = study.run(tmp_path / "run")
+def test_a_section_is_in_the_report_with_its_texts_escaped(tmp_path: Path) -> None:
+    result = dse.load(written(tmp_path, "model.py:answer")).run(tmp_path / "run")
     assert result.best("gain")["gain"] == 6.0  # three times two files
-    assert (tmp_path / "run" / "study" / "tables" / "two.csv").read_text() == "1\n"
-    (tmp_path / "tables" / "two.csv").write_text("2\n")
-    assert dse.load(path).digest != before
-
-
-def test_sections_are_in_the_report_with_their_texts_escaped(tmp_path: Path) -> None:
-    """The page holds the section's data, and no markup of its own making."""
-    dse.load(written(tmp_path, "model.py:answer")).run(tmp_path / "run")
     page = (tmp_path / "run" / "report.html").read_text()
     assert "alert(1)" in page
     assert "<script>alert(1)" not in page
@@ -149,21 +141,6 @@ def test_parts_require_matching_shapes() -> None:
         Tree("t", ["a", "b"], [1, -1], [1.0, 1.0])
 
 
-def test_plots_are_json_and_keep_the_numbers() -> None:
-    """What is not finite becomes null; bytes take a prefix; hovering tells the value itself."""
-    lines = section_plot(Lines("l", "x", "y", [("a", [1, 2], [np.inf, 3])], log_x=True))
-    assert lines["data"][0]["y"] == [None, 3.0]
-    assert lines["layout"]["xaxis"]["type"] == "log"
-    heat = section_plot(Heatmap("h", ["r"], ["a", "b"], [[2048.0, 0.0]], "B", log=True))
-    assert heat["data"][0]["customdata"] == [[2.0, None]]
-    assert heat["data"][0]["z"] == [[pytest.approx(np.log10(2.0)), None]]
-    tree = Tree("t", ["a", "b", "c"], [-1, 0, 1], [4.0, 3.0, 1.0])
-    assert section_plot(tree)["data"][0]["parents"] == ["", "0", "1"]
-    assert height(tree) == 90 + 46 * 3
-    for plot in (lines, heat, section_plot(tree)):
-        json.dumps(plot, allow_nan=False)
-
-
 def test_tables_show_cells_as_people_write_them() -> None:
     """A named index is a column; words and numbers are told apart."""
     frame = pd.DataFrame({"bytes": [1536, 12], "bound": ["compute", None]}, index=["f", "g"])
@@ -175,3 +152,36 @@ def test_tables_show_cells_as_people_write_them() -> None:
     assert cell(np.float64(12345.678)) == "12,346"
     assert cell(6255.28) == "6,255"  # as its neighbours in the column
     assert cell(np.bool_(False)) == "no"
+
+
+def test_a_panel_lists_the_best_point_of_each_quantity_and_so_do_fields() -> None:
+    grid, bowl = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), np.array([9e-7, 3e-7, 2e-7, 4e-7, 8e-7])
+    lines = tuple(
+        Line(name, unit, f"about {name}", np.asarray(values), None, None, "lower")
+        for name, unit, values in (
+            ("latency", "s", bowl),
+            ("printed", "s", [1e-7, 2e-7, 3e-7, np.inf, np.inf]),
+            ("never", "B", np.full(5, np.inf)),
+        )
+    )
+    shown = Curve("a curve", "period", "1", "turns", 8.0, grid, True, lines)
+    found = result(2, 100)
+    plain = explanation(found, int(found.designs.index[0]))
+    (held,) = payload(found, [replace(plain, curves=(shown,))], Path())["explanations"].values()
+    (panel,) = [p for p in held["panels"] if p["kind"] == "curve"]
+    assert panel["table"]["columns"] == ["quantity", "least", "at period", "this design"]
+    assert panel["table"]["rows"] == [
+        (("latency", "about latency"), "200 ns", "4", "400 ns"),
+        (("printed", "about printed"), "100 ns", ("1", "end of the axis"), "saturated"),
+        (("never", "about never"), "–", "–", "never"),
+    ]
+    as_json(held)
+    (held,) = payload(found, [plain], Path())["explanations"].values()
+    assert [p["kind"] for p in held["panels"]] == ["regions"]
+    assert curve_fields(replace(plain, curves=(shown,))) == [
+        ("curve", "a curve"),
+        ("latency", "least 200 ns at period 4; this design 400 ns"),
+        ("printed", "least 100 ns at period 1; this design saturated"),
+        ("never", "nowhere finite; this design never"),
+    ]
+    assert curve_fields(plain) == []

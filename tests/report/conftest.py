@@ -1,0 +1,102 @@
+"""The browser of the tests, and the pages that they open in it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.remote.webelement import WebElement
+
+from dse.api import StudyResult
+from dse.explain.explanation import Explanation
+from dse.model.section import Section
+from dse.report.page import write_report
+from dse.result.record import Cut
+from tests.browser import browser, console, open_report, requests
+from tests.report.examples import STUDY, STUDY_TEXT, Visit, explanations, result
+
+
+@pytest.fixture(scope="session")
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the browser's downloads."""
+    return tmp_path_factory.mktemp("browser")
+
+
+@pytest.fixture(scope="session")
+def chrome(downloads: Path) -> Iterator[Chrome]:
+    """Open one browser for all tests."""
+    with browser(downloads) as opened:
+        yield opened
+
+
+@pytest.fixture
+def one(chrome: Chrome) -> Callable[[str], WebElement]:
+    """Return the function that finds the first element of a selector."""
+    return functools.partial(chrome.find_element, "css selector")
+
+
+def _open(chrome: Chrome, path: Path) -> None:
+    console(chrome)
+    chrome.get("about:blank")
+    requests(chrome)
+    open_report(chrome, path)
+
+
+def _is_silent(chrome: Chrome, path: Path) -> bool:
+    """Return whether an open page has no error, loads nothing, and ran no script of a name."""
+    asked = {url.split("#")[0] for url in requests(chrome)}
+    own = {url for url in asked if not url.startswith(("data:", "blob:", "about:"))}
+    broken = chrome.execute_script("return window.broken")
+    return (console(chrome), own, broken) == ([], {path.as_uri()}, None)
+
+
+@pytest.fixture
+def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Visit]:
+    """Return the function that writes a report and opens it; the page must then be silent."""
+    path = tmp_path / "report.html"
+
+    def write(
+        found: StudyResult,
+        explained: Sequence[Explanation] | None = None,
+        sections: Sequence[Section] = (),
+    ) -> StudyResult:
+        explained = explanations(found, 20) if explained is None else explained
+        write_report(found, explained, path, STUDY_TEXT, sections)
+        _open(chrome, path)
+        return found
+
+    yield write
+    assert _is_silent(chrome, path)
+
+
+@pytest.fixture(scope="session")
+def found() -> StudyResult:
+    """Return the result of most tests; infeasible designs violate one of two constraints."""
+    made = result(4, 1_500)
+    broken = made.designs.index[~made.designs["feasible"]].tolist()
+    cuts = (
+        Cut("utilization <= 0.85", len(broken), len(broken) - 9, tuple(broken[:-5])),
+        Cut("area <= 400 kLUT", 14, 5, tuple(broken[-5:])),
+    )
+    return replace(made, cuts=cuts)
+
+
+@pytest.fixture(scope="session")
+def page(downloads: Path, found: StudyResult) -> Path:
+    """Return the report of the result of most tests."""
+    path = downloads / "report.html"
+    write_report(found, explanations(found, 20), path, STUDY)
+    return path
+
+
+@pytest.fixture
+def front(chrome: Chrome, page: Path, found: StudyResult) -> Iterator[pd.DataFrame]:
+    """Open the report of most tests and return its front; the page must then be silent."""
+    _open(chrome, page)
+    yield found.front.designs
+    assert _is_silent(chrome, page)

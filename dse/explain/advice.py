@@ -331,7 +331,7 @@ def find_steps(
     design : int
         The first design, on the front.
     among : ndarray of bool, shape (designs of the front,)
-        Which designs count. Only if all count, a text says that no design is so much better.
+        The designs that count. Without a better design, there is a text only if all count.
     """
     front, signs, steps = result.front, result.front.signs, dict[str, str]()
     own = front.points[front.designs.index.get_loc(design)]

@@ -53,7 +53,7 @@ def write_report(
     result : Result
         The result. ``provenance["seconds"]``, if given, is shown with the key numbers.
     explanations : sequence of Explanation
-        Of some designs; for others, the page says how to get it.
+        Of some designs; for others, the page shows the command that explains them.
     path : Path
         The file, in the run folder. It is written under another name first.
     study_text : str

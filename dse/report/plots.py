@@ -365,7 +365,7 @@ def region_colors(regions: Regions) -> dict[str, str]:
 
 
 def _bands(regions: Regions, scale: float, log: bool) -> Plot:
-    """Return a rectangle for each region, and what limits there if it is wide enough for words."""
+    """Return a rectangle for each region, and its bottlenecks if it is wide enough for words."""
     colors = region_colors(regions)
     ends = np.log(regions.grid[[0, -1]]) if log else regions.grid[[0, -1]]
     shapes, notes, deep = [], [], 0
@@ -590,5 +590,5 @@ def _template(name: str, unit: str, digits: int) -> str:
 
 
 def _numbers(values: Array) -> list[float | None]:
-    """Return numbers as JSON has them: null for what is not finite."""
+    """Return numbers as JSON has them: null for infinities and NaN."""
     return [float(v) if np.isfinite(v) else None for v in values]

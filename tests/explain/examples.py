@@ -1,7 +1,8 @@
-"""A study of a few hundred designs, whose every neighbour can be asked for by hand."""
+"""Small studies, whose every design can be computed by hand."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -75,3 +76,60 @@ def logca(**change: Any) -> dse.Study:
         ],
     }
     return dse.from_mapping(made | change)
+
+
+# Calls of a few lanes, over two sizes
+
+
+class Call(NamedTuple):
+    time: Annotated[Array, Quantity("s", "time of a call", low=0)]
+    setup: Annotated[Array, Quantity("s", "set-up", low=0, part_of="time")]
+    work: Annotated[Array, Quantity("s", "work", low=0, part_of="time")]
+    speed: Annotated[Array, Quantity("1/s", "calls a second", low=0)]
+
+
+class Loaded(NamedTuple):
+    load: Annotated[Array, Quantity("1", "load", low=0)]
+
+
+def call(
+    size: Annotated[Floats, Quantity("B", "data of a call", above=0)],
+    overlap: Annotated[
+        Floats, Quantity("1", "share that is hidden", low=0, below=1, better="higher")
+    ],
+    lanes: Annotated[Floats, Quantity("1", "lanes", low=1, integer=True)],
+) -> Call:
+    setup = np.asarray((1 - overlap) * 1e-6 + 0.0 * size * lanes)
+    work = np.asarray(size * 1e-8 / lanes + 0.0 * overlap)
+    with np.errstate(divide="ignore"):
+        return Call(setup + work, setup, work, 1 / (setup + work))
+
+
+def loaded(lanes: Annotated[Floats, Quantity("1", "lanes", low=1, integer=True)]) -> Loaded:
+    return Loaded(np.asarray(lanes / 8.0))
+
+
+MODELS: dict[str, Callable[..., Any]] = {"call": call, "loaded": loaded}
+
+
+def calls(**change: Any) -> dse.Study:
+    """Return a study of calls over two sizes."""
+    made: dict[str, Any] = {
+        "study": {"name": "calls", "models": list(MODELS)},
+        "inputs": {"overlap": 0.75},
+        "space": {"lanes": {"integer": [1, 16]}},
+        "objective": [
+            {"minimize": "time", "over": {"size": ["64 B", "1 KiB"]}, "reduce": "mean"},
+            {"minimize": "load"},
+        ],
+    }
+    return dse.from_mapping(made | change, MODELS)
+
+
+TINY: dict[str, Any] = {
+    "study": {"name": "tiny", "models": list(MODELS)},
+    "inputs": {"overlap": 0.5, "size": 1.0},
+    "space": {"lanes": {"integer": [1, 2]}},
+    "objective": [{"minimize": "time"}, {"minimize": "load"}],
+}
+"""A study of two designs."""

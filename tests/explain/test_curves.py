@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +29,7 @@ from dse.explain.curves import (
 from dse.explain.explanation import explain
 from objectives.logca import offload
 from objectives.sharing import round_robin, simulate
-from tests.explain.test_explanation import MODELS, call, study
+from tests.explain.examples import MODELS, TINY, call, calls
 from tests.explain.test_sensitivity import ACCELERATION, INDEX, OVERHEAD, logca, one
 
 STUDIES = Path(__file__).parents[2] / "studies"
@@ -157,13 +156,6 @@ def _study(folder: Path, table: str, more: str = "") -> Study:
     path = folder / "study.toml"
     path.write_text(text.replace("models = [", f"models = [{more}") + table)
     return dse.load(path)
-
-
-TINY: dict[str, Any] = {
-    "study": {"name": "tiny", "models": list(MODELS)},
-    "inputs": {"overlap": 0.5, "size": 1.0},
-    "space": {"lanes": {"integer": [1, 2]}},
-}
 
 
 GRID = np.array([1.0, 2.0, 4.0, 8.0])
@@ -373,7 +365,7 @@ def test_many_designs_at_once_are_swept_as_each_alone() -> None:
 
 
 def test_regions_are_of_the_reduced_objective() -> None:
-    swept = study(
+    swept = calls(
         space={"lanes": {"integer": [1, 16]}, "overlap": {"values": [0.0, 0.5]}},
         inputs={},
         regions={"axis": "lanes", "low": 1, "high": 16},
@@ -389,14 +381,14 @@ def test_regions_are_of_the_reduced_objective() -> None:
 
 
 def test_the_axis_of_regions_takes_the_place_of_its_own_scenarios() -> None:
-    swept = study(regions={"axis": "size", "low": "1 B", "high": "1 MiB"})
+    swept = calls(regions={"axis": "size", "low": "1 B", "high": "1 MiB"})
     (regions,) = swept.explain(swept.run(), 3)[0].regions
     assert regions.condition == ""
     np.testing.assert_allclose(regions.base, call(regions.grid, 0.75, 4.0).time, rtol=1e-12)
 
 
 def test_regions_along_whole_numbers_end_at_whole_numbers() -> None:
-    swept = study(
+    swept = calls(
         space={"lanes": {"integer": [1, 64]}},
         inputs={"overlap": 0.0},
         regions={"axis": "lanes", "low": 1, "high": 1000},

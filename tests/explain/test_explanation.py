@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -22,59 +22,12 @@ from dse.problems import InputError
 from dse.terminal import Terminal, explanation_data
 from tests.commands import called
 from tests.core_examples import command
+from tests.explain.examples import MODELS, TINY, call, calls
 from tests.toy import MODEL, STUDY
 
 ROOT = Path(__file__).parents[2]
 CRYPTO = ROOT / "studies" / "crypto.toml"
 DESIGN = 603_675  # on its front, as README has it
-
-
-class Call(NamedTuple):
-    time: Annotated[Array, Quantity("s", "time of a call", low=0)]
-    setup: Annotated[Array, Quantity("s", "set-up", low=0, part_of="time")]
-    work: Annotated[Array, Quantity("s", "work", low=0, part_of="time")]
-    speed: Annotated[Array, Quantity("1/s", "calls a second", low=0)]
-
-
-class Loaded(NamedTuple):
-    load: Annotated[Array, Quantity("1", "load", low=0)]
-
-
-def call(
-    size: Annotated[Floats, Quantity("B", "data of a call", above=0)],
-    overlap: Annotated[
-        Floats, Quantity("1", "share that is hidden", low=0, below=1, better="higher")
-    ],
-    lanes: Annotated[Floats, Quantity("1", "lanes", low=1, integer=True)],
-) -> Call:
-    setup = np.asarray((1 - overlap) * 1e-6 + 0.0 * size * lanes)
-    work = np.asarray(size * 1e-8 / lanes + 0.0 * overlap)
-    with np.errstate(divide="ignore"):
-        return Call(setup + work, setup, work, 1 / (setup + work))
-
-
-def loaded(lanes: Annotated[Floats, Quantity("1", "lanes", low=1, integer=True)]) -> Loaded:
-    return Loaded(np.asarray(lanes / 8.0))
-
-
-MODELS: dict[str, Callable[..., Any]] = {"call": call, "loaded": loaded}
-
-
-def study(**change: Any) -> dse.Study:
-    content: dict[str, Any] = {
-        "study": {"name": "calls", "models": list(MODELS)},
-        "inputs": {"overlap": 0.75},
-        "space": {"lanes": {"integer": [1, 16]}},
-        "objective": [
-            {
-                "minimize": "time",
-                "over": {"size": ["64 B", "1 KiB"]},
-                "reduce": "mean",
-            },
-            {"minimize": "load"},
-        ],
-    }
-    return dse.from_mapping(content | change, MODELS)
 
 
 def test_no_advice_for_crypto_leaves_a_domain() -> None:
@@ -91,26 +44,21 @@ def test_no_advice_for_crypto_leaves_a_domain() -> None:
 
 
 def _enumerated(crypto: dse.Study) -> dse.StudyResult:
-    """Return what an enumeration would: explaining asks for the method and the constants only."""
-    small = dse.from_mapping(_tiny(), MODELS).run()
+    """Return the result of an enumeration without its designs."""
     objectives = crypto.evaluator.objectives
     names = [*crypto.evaluator.space.variables, *(o.name for o in objectives)]
     none = pd.DataFrame(columns=[*names, "feasible", "on_front"], index=pd.Index([], dtype=int))
-    other = {"constants": {}, "name": crypto.name, "objectives": objectives, "designs": none}
-    return dse.StudyResult(**{**vars(small), **other})
-
-
-def _tiny() -> dict[str, Any]:
-    return {
-        "study": {"name": "tiny", "models": list(MODELS)},
-        "inputs": {"overlap": 0.5, "size": 1.0},
-        "space": {"lanes": {"integer": [1, 2]}},
-        "objective": [{"minimize": "time"}, {"minimize": "load"}],
+    other: dict[str, Any] = {
+        "constants": {},
+        "name": crypto.name,
+        "objectives": objectives,
+        "designs": none,
     }
+    return replace(dse.from_mapping(TINY, MODELS).run(), **other)
 
 
 def test_the_shown_value_is_in_the_domain_too() -> None:
-    near = study(inputs={"overlap": 0.9996})
+    near = calls(inputs={"overlap": 0.9996})
     (found,) = near.explain(near.run(), 3)
     (item,) = [s for s in found.sensitivities if s.objective == "time"]
     assert item.improved == pytest.approx(0.99996, abs=1e-15)
@@ -134,7 +82,7 @@ def test_a_model_with_a_narrower_domain_bounds_the_advice() -> None:
     ) -> Exposed:
         return Exposed(np.asarray(1.0 - overlap))
 
-    content = _tiny() | {
+    content = TINY | {
         "study": {"name": "narrow", "models": [*MODELS, "share"]},
         "inputs": {"overlap": 0.75, "size": 1.0},
     }
@@ -146,7 +94,7 @@ def test_a_model_with_a_narrower_domain_bounds_the_advice() -> None:
 
 
 def test_an_infeasible_design_says_so() -> None:
-    bounded = study(
+    bounded = calls(
         constraint=[{"quantity": "load", "at_most": 0.5}, {"relation": "lanes * 2 <= 12"}]
     )
     bad, good = bounded.explain(bounded.run(), 7, 1)  # 8 lanes, and 2
@@ -170,7 +118,7 @@ def test_an_infeasible_design_says_so() -> None:
 
 
 def test_scenarios_are_reported_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
-    several = study()
+    several = calls()
     result = several.run()
     (found,) = several.explain(result, 3)  # 4 lanes
     direct = {size: call(size, 0.75, 4.0) for size in (64.0, 1024.0)}
@@ -189,24 +137,17 @@ def test_scenarios_are_reported_one_by_one(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_total_that_scenarios_do_not_change_is_reported_once() -> None:
-    parts = study(
-        objective=[
-            {"minimize": "time", "at": {"size": 64}},
-            {"minimize": "load"},
-        ],
-    )
-    found = parts.explain(parts.run(), 0)[0].parts
-    assert [(p.name, p.scenario) for p in found] == [("setup", ""), ("work", "")]
+    made = calls(objective=[{"minimize": "time", "at": {"size": 64}}, {"minimize": "load"}])
+    parts = made.explain(made.run(), 0)[0].parts
+    assert [(p.name, p.scenario) for p in parts] == [("setup", ""), ("work", "")]
 
 
 def test_an_infinite_time_is_saturated_in_the_summary(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    content = _tiny() | {"objective": [{"minimize": "time"}, {"minimize": "load"}]}
-    result = dse.from_mapping(content, MODELS).run()
-    endless = result.designs.assign(time=math.inf)
-    held = dse.StudyResult(**{**vars(result), "designs": endless})
-    Terminal().summary(held, tmp_path / "report.html")
+    result = dse.from_mapping(TINY, MODELS).run()
+    endless = replace(result, designs=result.designs.assign(time=math.inf))
+    Terminal().summary(endless, tmp_path / "report.html")
     text = capsys.readouterr().out
     assert "saturated" in text
     assert "never" not in text
@@ -309,11 +250,9 @@ def test_an_advised_value_on_which_a_model_raises_loses_that_advice_alone(tmp_pa
         (tmp_path / "toy_model.py").write_text(text)
         study = dse.load(tmp_path / "study.toml")
         result = study.run(tmp_path / name)  # its report has the explanations, or it would raise
-        few = int(
-            result.designs.index[(result.designs["lanes"] == 3) & result.designs["on_front"]][0]
-        )
-        many = int(
-            result.designs.index[(result.designs["lanes"] > 9) & result.designs["on_front"]][0]
+        front = result.front.designs
+        few, many = (
+            int(front.index[mask][0]) for mask in (front["lanes"] == 3, front["lanes"] > 9)
         )
         found[name] = study.explain(result, few, many)
     for fine, raises, kept in zip(found["fine"], found["raises"], (True, False), strict=True):

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import dse
+from dse.terminal import Terminal
 from tests.core_examples import command
-from tests.explain.test_explanation import MODELS
+from tests.explain.examples import MODELS, TINY
 from tests.toy import MODEL, STUDY
 
 LOGCA: dict[str, Any] = {
@@ -18,12 +19,6 @@ LOGCA: dict[str, Any] = {
     "inputs": {"latency": 0.0, "computational_index": 50.0, "complexity": 1.0, "overhead": 1e3},
     "space": {"acceleration": {"integer": [2, 9]}},
     "objective": [{"maximize": "speedup", "at": {"granularity": "1 KiB"}}],
-}
-OWN: dict[str, Any] = {
-    "study": {"name": "own", "models": list(MODELS)},
-    "inputs": {"overlap": 0.5, "size": 64.0},
-    "space": {"lanes": {"integer": [1, 4]}},
-    "objective": [{"minimize": "time"}, {"minimize": "load"}],
 }
 
 
@@ -44,7 +39,7 @@ def test_functions_of_a_script_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
-    study = dse.from_mapping(OWN, MODELS)
+    study = dse.from_mapping(TINY, MODELS)
     result = study.run(folder)
     code, _, err = command(monkeypatch, capsys, "explain", str(folder))
     assert code == 2
@@ -73,9 +68,6 @@ def test_a_quantity_without_a_unit_is_a_number_when_it_is_read_again(
     assert command(monkeypatch, capsys, "explain", str(tmp_path / "run"))[0] == 0
 
 
-AT: dict[str, Any] = {"at": {"granularity": "1 KiB"}}
-
-
 def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,7 +76,7 @@ def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
 
     impossible = LOGCA | {
         "space": {"acceleration": {"integer": [2, 2000]}},
-        "constraint": [{"quantity": "speedup", "at_least": 1e6, **AT}],
+        "constraint": [{"quantity": "speedup", "at_least": 1e6, "at": {"granularity": "1 KiB"}}],
         "run": {"chunk": 64},
     }
     folder = tmp_path / "run"
@@ -96,8 +88,6 @@ def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
     assert "No design on a front yet" in page
     assert "Best front found" not in page
     assert len(dse.load_result(folder).front) == 0
-    from dse.terminal import Terminal
-
     capsys.readouterr()
     Terminal().summary(result, folder / "report.html")
     assert "no design is on the front" in capsys.readouterr().out
@@ -107,14 +97,8 @@ def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
 
 
 def test_a_section_of_another_kind_of_study_is_a_problem_of_the_study() -> None:
-    wanted = LOGCA | {
-        "report": {
-            "sections": [
-                "objectives.communication.report:functions",
-                "objectives.partition.report:integration",
-            ]
-        }
-    }
+    names = ["communication.report:functions", "partition.report:integration"]
+    wanted = LOGCA | {"report": {"sections": [f"objectives.{name}" for name in names]}}
     with pytest.raises(dse.InputError) as raised:
         dse.from_mapping(wanted)
     first, second = raised.value.problems

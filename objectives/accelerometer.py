@@ -123,7 +123,7 @@ def _part(about: str) -> Quantity:
 
 @dataclass(frozen=True, eq=False)
 class HostSpeedup:
-    """What `host_speedup` gives."""
+    """The outputs of `host_speedup`."""
 
     speedup: Annotated[
         Array, speedup_of("throughput of a core over that before", "core_time", symbol="")
@@ -246,14 +246,14 @@ _LEAST = 1e-250
 
 @dataclass(frozen=True, eq=False)
 class CoreWait:
-    """What `core_wait` gives."""
+    """The outputs of `core_wait`."""
 
     queue_time: Annotated[Array, QUEUE_TIME]
 
 
 @dataclass(frozen=True, eq=False)
 class OffloadTime:
-    """What `offload_time` gives."""
+    """The outputs of `offload_time`."""
 
     engine_wait_time: Annotated[
         Array, Quantity("cycle", "mean wait of an offload for the engine", low=0)

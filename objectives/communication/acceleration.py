@@ -50,7 +50,7 @@ def _part(about: str) -> Quantity:
 
 @dataclass(frozen=True, eq=False)
 class Acceleration:
-    """What `acceleration` gives."""
+    """The outputs of `acceleration`."""
 
     speedup: Annotated[Array, speedup_of("speedup of the whole program")]
     host_time: Annotated[Array, Quantity("cycle", "time on the host only", "T0", low=0)]
@@ -79,7 +79,7 @@ class Acceleration:
 
 @dataclass(frozen=True, eq=False)
 class Ceilings:
-    """What `ceilings` gives."""
+    """The outputs of `ceilings`."""
 
     memory_wall: Annotated[
         Array, Quantity("1", "speedup at an infinite computation factor: memory wall", low=0)
@@ -224,7 +224,7 @@ _BITS = 8.0  # of a byte
 
 @dataclass(frozen=True, eq=False)
 class Areas:
-    """What `accelerator_area` gives."""
+    """The outputs of `accelerator_area`."""
 
     area: Annotated[Array, AREA]
     area_engine: Annotated[Array, Quantity("LUT", "computation", low=0, part_of="area")]
@@ -298,7 +298,7 @@ def parallel_code(work: Work, factor: Floats) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Offloading(Acceleration, Ceilings, Areas):
-    """What `offload_functions` gives."""
+    """The outputs of `offload_functions`."""
 
 
 @composed_of(acceleration, ceilings, accelerator_area)
@@ -312,8 +312,8 @@ def offload_functions(
 ) -> Offloading:
     """Return what accelerating some functions of a program, each with all it calls, gives.
 
-    The outputs are those of :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`;
-    NaN if a selection or a workload names what is not there. The quantities declare units and
+    The outputs are from :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`; NaN
+    if a selection or a workload names what is not there. The quantities declare units and
     domains; factors may be infinite.
 
     Parameters

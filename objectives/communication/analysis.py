@@ -36,7 +36,7 @@ def breakdown(
     DataFrame
         A row for each function and for the rest of the program; columns `computation`, `local`
         (bytes written and read within) and `global` (bytes from elsewhere) [cycle]. Bytes count at
-        their reader; `setting` says what they and instructions cost on the host.
+        their reader; `setting` has the costs of bytes and instructions on the host.
     """
     setting = setting or Setting()
     rows = []

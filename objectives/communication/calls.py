@@ -50,7 +50,7 @@ HOST_REST_TIME = Quantity(
 
 @dataclass(frozen=True, eq=False)
 class FunctionCalls:
-    """What `function_calls` gives."""
+    """The outputs of `function_calls`."""
 
     calls_per_run: Annotated[Array, CALLS_PER_RUN]
     call_rate: Annotated[Array, CALL_RATE]
@@ -141,7 +141,7 @@ def function_calls(
 
 @dataclass(frozen=True, eq=False)
 class ProgramRun:
-    """What `program_run` gives."""
+    """The outputs of `program_run`."""
 
     run_time: Annotated[Array, Quantity("cycle", "time of a run with the accelerator", "T1", low=0)]
     run_rest_time: Annotated[

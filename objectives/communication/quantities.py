@@ -101,7 +101,7 @@ BankArea: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class Accelerators:
-    """How fast the accelerators are, over the host, and what their stores do."""
+    """The speed of accelerators over the host's, and the kind of their stores."""
 
     computation_factor: ComputationFactor
     communication_factor: CommunicationFactor = 1.0
@@ -111,7 +111,7 @@ class Accelerators:
 
 @dataclass(frozen=True)
 class Costs:
-    """What instructions, bytes and calls cost; the paper has no cost of a call."""
+    """The costs of instructions, bytes and calls; the paper has no cost of a call."""
 
     medium_factor: MediumFactor = 1.0
     instruction_time: InstructionTime = 1.0
@@ -131,7 +131,7 @@ class StoreCosts:
 
 @dataclass(frozen=True)
 class AreaCosts:
-    """What instructions of the code, stores and interfaces take."""
+    """The areas of instructions of the code, stores and interfaces."""
 
     instruction_area: InstructionArea
     memory_area_per_bit: MemoryAreaPerBit = 0.0

@@ -223,8 +223,8 @@ def kept_table(
 ) -> pd.DataFrame:
     """Return the functions that stay on the host, each with its share of the time, and why.
 
-    Functions with at least a share of `least`, with everything they call, the busiest first.
-    Library functions are left out: they move with their callers.
+    The busiest come first, of functions that take at least the fraction `least` with everything
+    they call. Library functions are left out: their callers take them along.
     """
     names = [name for name in dataflow.staying if name not in dataflow.kinds.library]
     judged = verdicts(dataflow, setting, names)

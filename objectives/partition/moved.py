@@ -30,7 +30,7 @@ _FUNCTIONS, _BLOCKS = 20, 30  # that are listed
 
 
 class Moved(NamedTuple):
-    """What one design moves of one program."""
+    """The blocks of one program that one design moves."""
 
     graph: Graph
     moved: NDArray[np.bool_]

@@ -64,7 +64,7 @@ def load_programs(
 ) -> tuple[T, ...]:
     """Read the profile of one program, or each in a folder in the order of their names.
 
-    `pattern` says which entries of a folder are profiles; hidden ones never are. See
+    The profiles of a folder are the entries that match `pattern`; hidden ones never are. See
     :func:`load_program`; for a folder an InputError has all problems of all its files.
     """
     path = Path(path)

@@ -142,7 +142,7 @@ def _table(path: Path, problems: list[Problem]) -> list[tuple[int, Row]]:
 
 
 def _read(column: str, cell: str) -> tuple[str | float, Problem | None]:
-    """Return a cell's text or number, and what is wrong with it; its row stays all the same."""
+    """Return a cell's text or number, and its problem; the row stays all the same."""
     if column in _TEXTS:
         return cell, None if cell else Problem("", "is empty", "name a function")
     try:

@@ -26,7 +26,7 @@ import tomlkit
 from dse.boundary import UnforeseenError
 from dse.problems import DseError
 from tests.commands import called
-from tests.objectives.programs.test_programs import GRIND
+from tests.objectives.programs.test_load import GRIND
 from tests.toy import MODEL, STUDY
 
 ROOT = Path(__file__).parents[1]

@@ -24,6 +24,7 @@ COMPRESS = STUDIES / "compress.toml"
 MACHINE = {"computation_factor": 8.0, "communication_factor": 4.0}
 HOST = {"instruction_time": 1.0, "byte_time": 0.25}
 AREA = {"instruction_area": 32.0, "memory_area_per_bit": 1 / 64, "bank_area": 500.0}
+CALLS = {**HOST, **AREA, "run_rate": 5.0, "clock_period": 6.0}
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +36,7 @@ def programs() -> Dataflows:
 @pytest.mark.parametrize("name", ["compress_block", "find_match", "checksum", "put_bits"])
 def test_the_calls_of_a_run_are_the_run(programs: Dataflows, name: str, keeps: float) -> None:
     chosen = float(programs.selection([name]))
-    calls = function_calls(
-        programs,
-        chosen,
-        **MACHINE,
-        **HOST,
-        **AREA,
-        keeps_data=keeps,
-        run_rate=5.0,
-        clock_period=6.0,
-    )
+    calls = function_calls(programs, chosen, **MACHINE, **CALLS, keeps_data=keeps)
     run = acceleration(programs, chosen, **MACHINE, **HOST, keeps_data=keeps)
     area = accelerator_area(programs, chosen, **MACHINE, **AREA, keeps_data=keeps)
     count = float(calls.calls_per_run)
@@ -70,9 +62,7 @@ def test_the_calls_of_a_run_are_the_run(programs: Dataflows, name: str, keeps: f
 
 def test_a_run_whose_calls_nobody_disturbs_is_that_of_the_time_model(programs: Dataflows) -> None:
     chosen = float(programs.selection(["compress_block"]))
-    calls = function_calls(
-        programs, chosen, **MACHINE, **HOST, **AREA, run_rate=5.0, clock_period=6.0
-    )
+    calls = function_calls(programs, chosen, **MACHINE, **CALLS)
     run = acceleration(
         programs, chosen, **MACHINE, **HOST, latency_per_byte=0.5, overhead=100.0, latency=50.0
     )

@@ -1,8 +1,8 @@
 """Verdicts flip exactly where they say; LogCA agrees; the best cut against all cuts."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -54,36 +54,34 @@ MIXED = Setting(overhead=40.0, latency=20.0)  # some functions are worth it
 
 
 def program_speedup(
-    program: Dataflow, function: str, setting: Setting, merged: float = 1.0
+    program: Dataflow, functions: Iterable[str], setting: Setting, merged: float = 1.0
 ) -> float:
     """Return the speedup by the study's model, which knows nothing of verdicts."""
-    programs = Dataflows((program,))
-    given_: dict[str, Any] = {
-        name: getattr(setting, name)
-        for name in Setting.__dataclass_fields__
-        if name not in ("least_speedup", "overhead", "latency")
-    }
-    got = acceleration(
-        programs,
-        programs.selection([function]),
-        overhead=setting.overhead / merged,
-        latency=setting.latency / merged,
-        **given_,
+    programs, given_ = (
+        Dataflows((program,)),
+        vars(setting)
+        | {"overhead": setting.overhead / merged, "latency": setting.latency / merged},
     )
-    return float(got.speedup)
+    del given_["least_speedup"]
+    return float(acceleration(programs, programs.selection(functions), **given_).speedup)
 
 
 def changed(setting: Setting, change: Change, k: float) -> tuple[Setting, float]:
     """Return the setting with a change by the factor k, and how many calls are one."""
-    new = setting
-    if change.knob in ("computation", "everything"):
-        new = replace(new, computation_factor=new.computation_factor * k)
-    if change.knob in ("store", "everything"):
-        new = replace(new, communication_factor=new.communication_factor * k)
-    if change.knob in ("medium", "everything"):
-        new = replace(new, medium_factor=new.medium_factor * k)
-    if change.knob in ("interface", "everything"):
-        new = replace(new, overhead=new.overhead / k, latency=new.latency / k)
+    factors = {
+        "computation": {"computation_factor": k},
+        "store": {"communication_factor": k},
+        "medium": {"medium_factor": k},
+        "interface": {"overhead": 1 / k, "latency": 1 / k},
+        "calls": {},
+    }
+    by = {
+        n: x
+        for knob, each in factors.items()
+        if change.knob in (knob, "everything")
+        for n, x in each.items()
+    }
+    new = replace(setting, **{name: getattr(setting, name) * x for name, x in by.items()})
     return new, k if change.knob == "calls" else 1.0
 
 
@@ -96,7 +94,7 @@ def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(
     assert len(TEN) == 10
     for function in TEN:
         judged = verdict(program, function, setting)
-        now = program_speedup(program, function, setting)
+        now = program_speedup(program, [function], setting)
         assert judged.speedup == pytest.approx(now, rel=1e-12)
         assert judged.worth == (now > setting.least_speedup)
         assert bool(judged.reason) != judged.worth
@@ -105,7 +103,7 @@ def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(
             for beside, worth in ((1 - 1e-9, False), (1 + 1e-9, True)):
                 k = change.factor * beside
                 new, merged = changed(setting, change, k)
-                there = program_speedup(program, function, new, merged)
+                there = program_speedup(program, [function], new, merged)
                 assert (there > setting.least_speedup) == worth, (function, change)
                 if change.knob != "calls":
                     assert verdict(program, function, new).worth == worth
@@ -123,7 +121,7 @@ def test_a_change_that_is_not_named_does_not_suffice() -> None:
             named = {change.knob for change in each.changes}
             for knob in {"computation", "store", "medium", "interface"} - named:
                 new, _ = changed(setting, Change(knob, huge), huge)  # type: ignore[arg-type]
-                there = program_speedup(PROGRAM, each.function, new)
+                there = program_speedup(PROGRAM, [each.function], new)
                 assert there <= setting.least_speedup * (1 + 1e-9)
                 tried += 1
     assert tried > 50
@@ -159,9 +157,9 @@ def test_bounds_and_ceilings() -> None:
     setting = Setting(overhead=2.0)
     for each in verdicts(PROGRAM, setting):
         fast = replace(setting, computation_factor=np.inf, communication_factor=np.inf)
-        assert each.ceiling == pytest.approx(program_speedup(PROGRAM, each.function, fast))
+        assert each.ceiling == pytest.approx(program_speedup(PROGRAM, [each.function], fast))
         free = replace(fast, medium_factor=np.inf, overhead=0.0)
-        assert each.amdahl_limit == pytest.approx(program_speedup(PROGRAM, each.function, free))
+        assert each.amdahl_limit == pytest.approx(program_speedup(PROGRAM, [each.function], free))
         assert each.speedup <= each.ceiling <= each.amdahl_limit
     slow = Setting(computation_factor=0.001)
     assert {each.bound for each in verdicts(PROGRAM, slow)} == {"computation"}
@@ -217,43 +215,22 @@ def test_the_cut_against_every_cut(seed: int) -> None:
     cut = best_cut(program, setting)
     assert cut.saved == pytest.approx(max(sum(alone[v] for v in chosen) for chosen in all_))
     by_model = max(total / setting.time(split(program, chosen)) for chosen in all_)
-    programs = Dataflows((program,))
-    assert cut.speedup == pytest.approx(
-        float(
-            acceleration(
-                programs, programs.selection(cut.functions), 6.0, 6.0, overhead=25.0
-            ).speedup
-        )
-    )
+    assert cut.speedup == pytest.approx(program_speedup(program, cut.functions, setting))
     assert total / (total - cut.saved) <= cut.speedup * (1 + 1e-12) <= by_model * (1 + 1e-9)
     assert [path.split(" > ")[-1] for path in cut.paths] == list(cut.functions)
 
 
 def test_no_parallel_hardware_shortens_what_waits() -> None:
-    names = [n for n in TEN if CHAINED.waiting[CHAINED.position(n)] > 0]
-    assert len(names) >= 3
-    for name in names:
-        waiting = float(CHAINED.waiting[CHAINED.position(name)])
-        slow, fast, fastest = (
-            float(
-                acceleration(
-                    Dataflows((CHAINED,)), Dataflows((CHAINED,)).selection([name]), factor
-                ).computation_time
-            )
-            for factor in (1.0, 4.0, np.inf)
-        )
-        work = float(CHAINED.computation_inclusive[CHAINED.position(name)])
-        assert slow == pytest.approx(work, rel=1e-12)
-        assert fast == pytest.approx(max(work / 4, waiting), rel=1e-12)
-        assert fastest == pytest.approx(waiting, rel=1e-12)
-        code = float(CHAINED.code[CHAINED.position(name)])
-        area = accelerator_area(
-            Dataflows((CHAINED,)),
-            Dataflows((CHAINED,)).selection([name]),
-            1e9,
-            instruction_area=1.0,
-        )
-        assert float(area.area_engine) >= code * work / waiting * (1 - 1e-12)
+    programs, chained = Dataflows((CHAINED,)), [(n, CHAINED.position(n)) for n in TEN]
+    chained = [(name, f) for name, f in chained if CHAINED.waiting[f] > 0]
+    assert len(chained) >= 3
+    for name, f in chained:
+        waiting, work = float(CHAINED.waiting[f]), float(CHAINED.computation_inclusive[f])
+        chosen = programs.selection([name])
+        found = acceleration(programs, chosen, np.array([1.0, 4.0, np.inf])).computation_time
+        assert found == pytest.approx([work, max(work / 4, waiting), waiting], rel=1e-12)
+        area = accelerator_area(programs, chosen, 1e9, instruction_area=1.0)
+        assert float(area.area_engine) >= CHAINED.code[f] * work / waiting * (1 - 1e-12)
         assert float(area.area_engine) < 1e6  # no more operators than the chain lets work
 
 
@@ -263,26 +240,17 @@ def test_what_waits_bounds_how_fast_a_function_computes() -> None:
     table = verdict_table(bounded, Setting(computation_factor=1e9, instruction_time=2.0))
     judged = table[(table["factor_limit"] < 1e6) & (table["waiting"] > 0)]
     assert len(judged) >= 5
-    for name, row in judged.iterrows():
-        position = bounded.position(str(name))
-        work = bounded.computation_inclusive[position]
-        assert row["factor_limit"] == pytest.approx(
-            work / min(float(bounded.waiting[position]), work)
-        )
-        assert row["factor_limit"] >= 1
-    free = table[table["waiting"] == 0]
-    assert (free["factor_limit"] == np.inf).all()
+    at = [bounded.position(str(name)) for name in judged.index]
+    work, waiting = bounded.computation_inclusive[at], bounded.waiting[at]
+    assert judged["factor_limit"].to_numpy() == pytest.approx(work / np.minimum(waiting, work))
+    assert (table["factor_limit"][table["waiting"] == 0] == np.inf).all()
 
 
 def test_a_function_with_too_little_of_the_time_is_no_candidate() -> None:
-    rated = [
-        each for each in verdicts(PROGRAM, Setting(least_speedup=1.5)) if each.amdahl_limit <= 1.5
-    ]
-    assert rated
-    for each in rated:
-        assert not each.worth
-        assert not each.changes
-        assert "too little" in each.reason
+    judged = verdicts(PROGRAM, Setting(least_speedup=1.5))
+    small = [each for each in judged if each.amdahl_limit <= 1.5]
+    assert small and not any(each.worth or each.changes for each in small)
+    assert all("too little" in each.reason for each in small)
 
 
 def test_a_source_without_chains_is_named(tmp_path: Path) -> None:

@@ -179,21 +179,14 @@ def test_tables_of_a_profile_give_its_dataflow(tmp_path: Path) -> None:
         for i, f in enumerate(profile.functions)
     ]
     homes = {block.id: block.function for block in profile.blocks}
-    got = load_dataflow(
-        write(
-            tmp_path,
-            functions="\n".join(["function,invocations,computation,local_bytes,code", *rows]),
-            transfers="\n".join(
-                ["from,to,bytes", *(f"{t.source},{t.to},{t.bytes}" for t in profile.transfers)]
-            ),
-            calls="\n".join(
-                [
-                    "caller,function,calls",
-                    *(f"{homes[c.source]},{c.to},{c.count}" for c in profile.calls),
-                ]
-            ),
-        )
-    )
+    moved = (f"{t.source},{t.to},{t.bytes}" for t in profile.transfers)
+    calls = (f"{homes[c.source]},{c.to},{c.count}" for c in profile.calls)
+    tables = {
+        "functions": "\n".join(["function,invocations,computation,local_bytes,code", *rows]),
+        "transfers": "\n".join(["from,to,bytes", *moved]),
+        "calls": "\n".join(["caller,function,calls", *calls]),
+    }
+    got = load_dataflow(write(tmp_path, **tables))
     assert got.names == want.names
     for name in ("invocations", "computation", "local_bytes", "code", "transfers", "calls"):
         assert np.array_equal(getattr(got, name), getattr(want, name)), name
@@ -235,16 +228,12 @@ def test_bad_tables_are_reported_with_line_and_column(
 
 
 def test_a_wrong_number_does_not_make_its_function_unknown(tmp_path: Path) -> None:
-    (tmp_path / "functions.csv").write_text(
-        "function,invocations,computation,local_bytes\nmain,1,10,5\nwork,3,-1000,many\n"
-    )
-    (tmp_path / "transfers.csv").write_text("from,to,bytes\nmain,work,30\n")
+    functions = f"{HEADER}main,1,10,5\nwork,3,-1000,many\n"
+    write(tmp_path, functions=functions, transfers="from,to,bytes\nmain,work,30\n")
     with pytest.raises(InputError) as raised:
         load_dataflow(tmp_path)
-    assert [p.where for p in raised.value.problems] == [
-        "functions.csv: line 3, column 'computation'",
-        "functions.csv: line 3, column 'local_bytes'",
-    ]
+    columns = [where.rpartition(" ")[2] for where, _, _ in problems(raised)]
+    assert columns == ["'computation'", "'local_bytes'"]
 
 
 # --------------------------------------------------------------------------- one loader for models
@@ -288,3 +277,6 @@ def test_every_problem_of_a_folder_is_reported(
     with pytest.raises(InputError) as error:
         load(tmp_path)
     assert [where.partition(":")[0] for where, _, _ in problems(error)] == ["a.json", "b.json"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"the folder (is empty|holds no)"):
+        load(tmp_path / "empty")

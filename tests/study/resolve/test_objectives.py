@@ -37,38 +37,34 @@ def study(objectives: list[dict[str, Any]], **run: Any) -> dse.Study:
     return dse.from_mapping(content(objectives, **run))
 
 
-@pytest.mark.parametrize("reduction", ["mean", "min", "max", "harmonic mean"])
-def test_scenarios_against_one_objective_each(reduction: str) -> None:
-    over = study([{"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": reduction}])
-    each = study(
-        [{"maximize": "speedup", "at": {"granularity": s}, "name": f"s{s:g}"} for s in SIZES]
-    )
-    index = np.arange(over.evaluator.space.size or 0)
-    got = over.evaluator.evaluate(over.evaluator.space.from_index(index)).objectives[:, 0]
-    columns = each.evaluator.evaluate(each.evaluator.space.from_index(index)).objectives[:, :3]
+def evaluated(of: dse.Study) -> Any:
+    index = np.arange(of.evaluator.space.size or 0)
+    return of.evaluator.evaluate(of.evaluator.space.from_index(index)).objectives
+
+
+@pytest.mark.parametrize("weights", [None, [3, 1, 0.5]])
+@pytest.mark.parametrize("reduction", ["mean", "harmonic mean", "min", "max"])
+def test_scenarios_against_one_objective_each(reduction: str, weights: list[float] | None) -> None:
+    given = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": reduction}
+    if weights is not None and "mean" in reduction:
+        given["weights"] = weights
+    each = [{"maximize": "speedup", "at": {"granularity": s}, "name": f"s{s:g}"} for s in SIZES]
+    columns = evaluated(study(each))[:, :3]
     by_hand = {
-        "mean": columns.mean(axis=1),
+        "mean": np.average(columns, axis=1, weights=weights),
         "min": columns.min(axis=1),
         "max": columns.max(axis=1),
-        "harmonic mean": 3 / (1 / columns).sum(axis=1),
+        "harmonic mean": 1 / np.average(1 / columns, axis=1, weights=weights),
     }[reduction]
-    assert got == pytest.approx(by_hand, rel=1e-14)
+    assert evaluated(study([given]))[:, 0] == pytest.approx(by_hand, rel=1e-14)
 
 
 def test_two_axes_of_scenarios_are_every_combination() -> None:
-    loads = [0.5, 1.0]
-    both = study(
-        [
-            {
-                "maximize": "speedup",
-                "over": {"granularity": SIZES, "computational_index": [50, 90]},
-                "reduce": "min",
-                "at": {"complexity": 1.0},
-            }
-        ]
-    )
+    over = {"granularity": SIZES, "computational_index": [50, 90]}
+    at = {"complexity": 1.0}
+    both = study([{"maximize": "speedup", "over": over, "reduce": "min", "at": at}])
     (objective, _) = both.evaluator.objectives
-    assert objective.scenarios == len(SIZES) * len(loads)
+    assert objective.scenarios == 2 * len(SIZES)
     assert objective.conditions == {
         "complexity": 1.0,
         "granularity": (64.0, 64.0, 1024.0, 1024.0, 65536.0, 65536.0),
@@ -145,35 +141,6 @@ def test_one_scenario_is_its_condition() -> None:
     at = {"maximize": "speedup", "at": {"granularity": 1024}}
     fronts = [study([each]).run().front.designs for each in (over, at)]
     assert fronts[0].to_numpy().tolist() == fronts[1].to_numpy().tolist()
-
-
-def test_a_result_with_scenarios_is_read_back(tmp_path: Any) -> None:
-    objective = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": "mean"}
-    result = study([objective]).run(tmp_path / "run")
-    assert dse.load_result(tmp_path / "run").objectives == result.objectives
-
-
-@pytest.mark.parametrize("reduction", ["mean", "harmonic mean"])
-def test_weights_against_numpy(reduction: str) -> None:
-    weights = [3, 1, 0.5]
-    over = {"granularity": SIZES}
-    weighted = study(
-        [{"maximize": "speedup", "over": over, "reduce": reduction, "weights": weights}]
-    )
-    each = study(
-        [{"maximize": "speedup", "at": {"granularity": s}, "name": f"s{s:g}"} for s in SIZES]
-    )
-    columns = evaluated(each)[:, :3]
-    by_hand = {
-        "mean": np.average(columns, axis=1, weights=weights),
-        "harmonic mean": 1 / np.average(1 / columns, axis=1, weights=weights),
-    }[reduction]
-    assert evaluated(weighted)[:, 0] == pytest.approx(by_hand, rel=1e-14)
-
-
-def evaluated(of: dse.Study) -> Any:
-    index = np.arange(of.evaluator.space.size or 0)
-    return of.evaluator.evaluate(of.evaluator.space.from_index(index)).objectives
 
 
 def test_weights_by_input_are_multiplied() -> None:

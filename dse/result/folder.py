@@ -21,9 +21,8 @@ from dse.problems import InputError, Problem, check_regular
 from dse.result.files import sweep, write_bytes, write_json, write_whole
 from dse.result.record import Certificate, Column, Cut, Result, TargetAnswer
 from dse.study.input_files import MARKER as MARKER
-from dse.study.input_files import Outside, sha256_of
+from dse.study.input_files import Outside, read_toml, sha256_of
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
-from dse.study.toml_files import read_toml
 
 FORMAT = 4
 """Version of the folder's layout."""

@@ -2,8 +2,6 @@
 
 `study`
     A study that is read and resolved.
-`toml_files`
-    TOML files, read with limits and written.
 `schema`
     The tables of a study file, input values, and errors in words.
 `findings`
@@ -15,7 +13,7 @@
 `design_table`
     Tables of designs, and of measurements.
 `input_files`
-    The files of inputs, and external files that a run does not copy.
+    Files that are read: TOML, those of the study's folder, and inputs that a run does not copy.
 `loading`
     The code that a study names: loading, its files, and the models of packages.
 `credentials`

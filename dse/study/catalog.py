@@ -22,9 +22,9 @@ from dse.model.contract import Model
 from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, split
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.findings import Findings, Place
+from dse.study.input_files import own_file, read_toml
 from dse.study.loading import shipped_models
 from dse.study.schema import Finite, InputValue, Number, Provenance, Table, parse_table
-from dse.study.toml_files import read_toml
 
 ENTRY_POINTS = "dse.catalogs"
 """Entry-point group of the packages that offer catalogs."""
@@ -259,12 +259,10 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
     InputError
         If there is none, or the file is outside the study's folder.
     """
-    if name.endswith(".toml"):
-        return _file_in(folder, name)
-    if folder is not None and re.fullmatch(r"[\w.-]+", name):
-        path = folder / f"{name}.toml"
-        if path.is_file():
-            return _file_in(folder, path.name)
+    file = name if name.endswith(".toml") else f"{name}.toml"
+    is_own = folder is not None and re.fullmatch(r"[\w.-]+", file) and (folder / file).is_file()
+    if is_own or file == name:
+        return own_file(folder, file, "catalog", "*.toml")
     shipped = shipped_catalogs()
     for path in shipped:
         if path.stem == name:
@@ -275,7 +273,8 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
         if not _files(root):
             answer = "is not found" if root is None else f"is {root}, which holds no catalogs"
             remedies.append(f"the package {package!r}, which offers catalogs, {answer}")
-    raise _refused(f"there is no catalog {name!r}", "; ".join(remedies))
+    problem = Problem("", f"there is no catalog {name!r}", "; ".join(remedies))
+    raise InputError("catalog", [problem])
 
 
 def shipped_catalogs() -> list[Path]:
@@ -285,26 +284,6 @@ def shipped_catalogs() -> list[Path]:
     value is the package's name. No package is imported for it.
     """
     return [path for _, folder in _packages() for path in _files(folder)]
-
-
-def _refused(message: str, remedy: str = "") -> InputError:
-    return InputError("catalog", [Problem("", message, remedy)])
-
-
-def _file_in(folder: Path | None, name: str) -> Path:
-    if folder is None:
-        raise _refused(f"{name!r} names a file in a study's folder, and there is no study")
-    root = folder.resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root):
-        remedy = f"copy it into {root}: a study reads only files of its folder"
-        raise _refused(f"{name!r} is outside the study's folder", remedy)
-    if not path.exists():
-        near = nearest(name, [file.name for file in _files(folder) if not _is_study(file)])
-        raise _refused(f"there is no file {name!r}", near or f"{root} holds no catalogs")
-    if not path.is_file():
-        raise _refused(f"{name!r} is not a regular file")
-    return path
 
 
 def _packages() -> Iterable[tuple[str, Path | None]]:

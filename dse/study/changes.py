@@ -12,10 +12,10 @@ from dse.evaluate.space import Choice, held
 from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
 from dse.study.catalog import find_catalog, load_catalog
+from dse.study.input_files import as_content
 from dse.study.resolve.dependencies import unused_note
 from dse.study.schema import CatalogRow, TableStudyFile
 from dse.study.study import ResolvedStudy, rewritten
-from dse.study.toml_files import as_content
 
 
 def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy:

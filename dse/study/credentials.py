@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_plus
 
 from dse.problems import HIDDEN, Problem, without_passwords
-from dse.study.toml_files import to_toml
+from dse.study.input_files import to_toml
 
 _PORT = re.compile(r"[^:]*(:\d*)?")  # a host, and a port
 _FORM = re.compile(

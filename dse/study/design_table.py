@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dse.model.quantity import Array
 from dse.model.units import is_unit, nearest_unit
-from dse.problems import InputError, Problem, check_regular, nearest
-from dse.study.toml_files import MAX_NAME
+from dse.problems import InputError, Problem, check_regular
+from dse.study.input_files import MAX_NAME, own_file
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "–"})
 """Texts for a missing number, in small letters."""
@@ -85,7 +85,7 @@ def read_table(
     InputError
         If there is none, it lies elsewhere, or it is not a table.
     """
-    path = _path(name, folder)
+    path = own_file(folder, name, "table", "*.csv")
     try:
         check_regular(path, _BYTES)
         text = path.read_text(encoding="utf-8-sig")
@@ -128,20 +128,6 @@ def read_table(
             numbers[column] = read
     lines = np.array(kept[1:], dtype=np.int64) + 1
     return DesignTable(numbers, texts, {n: units[n] for n in numbers}, lines), path
-
-
-def _path(name: str, folder: Path | None) -> Path:
-    if folder is None:
-        remedy = "save the study as a file next to its table, and load that"
-        raise _refused("a study without a folder cannot read a table", remedy)
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        message = f"'{name}' is outside the study's folder"
-        raise _refused(message, "put the table next to the study, or in a folder below it")
-    if not path.is_file():
-        near = nearest(path.name, (p.name for p in path.parent.glob("*.csv")))
-        raise _refused(f"there is no file '{name}'", near)
-    return path
 
 
 def _refused(message: str, remedy: str = "") -> InputError:

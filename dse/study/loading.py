@@ -29,6 +29,7 @@ import numpy as np
 
 from dse.model.contract import Model
 from dse.problems import InputError, Problem, nearest
+from dse.study.input_files import own_file
 
 _ENGINE = Path(__file__).parents[1]
 _PACKAGE = "dse_study_"  # begins the private names of packages of studies' folders
@@ -85,7 +86,7 @@ def load_function(
     files: dict[str, Path] = {}
     try:
         if source.endswith(".py"):
-            module, files = load_file(_file_in(folder, source, reference))
+            module, files = load_file(own_file(folder, source, reference, "*.py"))
         else:
             module = importlib.import_module(source)
     except ModuleNotFoundError as error:
@@ -112,20 +113,6 @@ def _modules(function: Callable[..., Any]) -> set[str]:
     """Return the installed modules that a function and the parts of it are written in."""
     own = set() if is_of_a_study(function.__module__) else {function.__module__}
     return own.union(*(_modules(part) for part in getattr(function, "__parts__", ())))
-
-
-def _file_in(folder: Path | None, source: str, reference: str) -> Path:
-    """Return the path of a file of code in a study's folder."""
-    if folder is None:
-        raise _refused(reference, "a study without a folder cannot load a file")
-    path = (folder / source).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        remedy = "code is loaded from the study's own folder or from installed packages only"
-        raise _refused(reference, f"'{source}' is outside the study's folder", remedy)
-    if not path.is_file():
-        remedy = nearest(source, (p.name for p in folder.glob("*.py")))
-        raise _refused(reference, f"there is no file '{source}'", remedy)
-    return path
 
 
 def _without_module(reference: str, source: str) -> InputError:

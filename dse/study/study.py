@@ -20,11 +20,18 @@ from dse.search.method_choice import choose_method
 from dse.search.outcome import Tolerance
 from dse.study.credentials import deciding_content, safe_text, shown_url, url_problem
 from dse.study.findings import Findings, Place
-from dse.study.input_files import Outside, places, sha256_of
+from dse.study.input_files import (
+    Outside,
+    as_content,
+    check_content,
+    places,
+    read_toml,
+    sha256_of,
+    to_toml,
+)
 from dse.study.resolve import Resolved, resolve
 from dse.study.resolve.scope import Scope, is_unitless
 from dse.study.schema import BottleneckTable, SearchTable, StudyFile, parse_file
-from dse.study.toml_files import as_content, check_content, read_toml, to_toml
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dse
-from dse.study.toml_files import to_toml
+from dse.study.input_files import to_toml
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "study-format.md"

@@ -16,7 +16,7 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.explain.provenance import front_distance
 from dse.explain.recommendation import assess_inputs
-from dse.study.toml_files import to_toml
+from dse.study.input_files import to_toml
 
 ASSUMED = {"latency_per_byte": 0.5, "latency": "1.2 us", "complexity": 1.1}
 

@@ -17,7 +17,7 @@ from dse.fit.command import run
 from dse.model.quantity import Array
 from dse.problems import InputError
 from dse.study.catalog import load_catalog
-from dse.study.toml_files import to_toml
+from dse.study.input_files import to_toml
 
 MEASURED = Path(__file__).parents[2] / "benchmarks" / "measured"
 HEAD = "granularity_B,host_s,accelerated_s"

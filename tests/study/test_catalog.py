@@ -154,7 +154,7 @@ def test_a_file_outside_the_study_folder_is_refused(tmp_path: Path) -> None:
     for name in ("../outside.toml", str(outside), "link.toml", "link"):
         with pytest.raises(InputError, match="is outside the study"):
             find_catalog(name, study)
-    with pytest.raises(InputError, match="there is no study"):
+    with pytest.raises(InputError, match="a study without a folder"):
         find_catalog("outside.toml")
 
 

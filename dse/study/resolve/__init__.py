@@ -43,7 +43,6 @@ from dse.study.resolve.dependencies import (
     check_given_twice,
     check_missing,
     list_inputs,
-    override_notes,
 )
 from dse.study.resolve.inputs import load_entries, resolve_inputs
 from dse.study.resolve.models import check_sections, load_code
@@ -169,7 +168,6 @@ def resolve(
     findings.finish_stage()
 
     # Stage 3: the whole is consistent.
-    findings.notes += override_notes(file)
     model_graph, objectives, constraints, uncertainty = sample_study(
         file, findings, sampling, model_graph, objectives, constraints
     )

@@ -14,10 +14,10 @@ from dse.evaluate.space import Choice, Space
 from dse.evaluate.trace import reaches
 from dse.model.quantity import Quantity
 from dse.study.findings import Findings, Place
-from dse.study.resolve.inputs import Inputs, overrides
-from dse.study.resolve.objectives import BoundValues, show_value
+from dse.study.resolve.inputs import Inputs
+from dse.study.resolve.objectives import BoundValues
 from dse.study.resolve.variables import Variables
-from dse.study.schema import CatalogRow, CatalogTable, InputValue, Provenance, StudyFile
+from dse.study.schema import InputValue, Provenance, StudyFile
 
 _NAMED = 3  # targets in a message
 
@@ -103,18 +103,6 @@ def check_effects(file: StudyFile, findings: Findings, evaluator: Evaluator) -> 
 def unused_note(name: str) -> str:
     """Return the note that an input has no effect."""
     return f"inputs.{name} is not used by any objective or constraint"
-
-
-def override_notes(file: StudyFile) -> Iterator[str]:
-    """Yield a note on each value of a catalog entry that the study replaces."""
-    for section, tables in (("inputs", file.inputs), ("space", file.space)):
-        for key, table in tables.items():
-            if isinstance(table, CatalogRow | CatalogTable):
-                place = Place(section) / key / "override"
-                for option, numbers in overrides(table).items():
-                    for name, number in numbers.items():
-                        text = f"{name} of {option} is {show_value(number)}"
-                        yield f"{place}: {text}, the study's own value"
 
 
 def _targets(evaluator: Evaluator) -> Iterator[tuple[str, tuple[str, ...], Conditions]]:

@@ -13,9 +13,9 @@ from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
 from dse.study.catalog import Catalog, Together, open_catalog
 from dse.study.findings import Findings, Place
-from dse.study.input_files import BYTES, files_of, is_copied
+from dse.study.input_files import MAX_INPUT, files_of, is_copied
 from dse.study.resolve.scope import Scope
-from dse.study.resolve.uncertainty import resolve_fit, resolve_value
+from dse.study.resolve.uncertainty import resolve_fit, resolve_value, show_value
 from dse.study.schema import (
     CatalogRow,
     CatalogTable,
@@ -99,6 +99,8 @@ def _entries(
         for key, number in numbers.items():
             value = input_value(number)
             values[key] = replace(value, source=value.source or "the study")
+            text = f"{key} of {name} is {show_value(number)}, the study's own value"
+            findings.notes.append(f"{place / 'override'}: {text}")
         entries.rows[name] = values
         if table.uncertain and row.together is not None:
             entries.fits[name] = _own_fit(row.together, table.rename, numbers)
@@ -266,7 +268,7 @@ def _load_file(
         return
     path = moved or (folder or Path()) / entry.file
     try:
-        check_regular(path, BYTES)
+        check_regular(path, MAX_INPUT)
         content = resource.load(str(path))
         if entry.exclude and resource.without is not None:
             content = resource.without(content, entry.exclude)

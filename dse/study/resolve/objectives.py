@@ -18,10 +18,10 @@ from dse.study.design_table import RESERVED
 from dse.study.findings import Place
 from dse.study.resolve.scope import Scope, shown
 from dse.study.resolve.uncertainty import (
-    describe_distribution,
     needs_samples,
     resolve_reduction,
     resolve_value,
+    show_value,
 )
 from dse.study.schema import InputValue, ObjectiveTable, StudyFile, UncertainTable, input_value
 
@@ -141,13 +141,6 @@ def resolve_conditions(
         elif resolved is not None:
             conditions[name] = resolved.value
     return conditions
-
-
-def show_value(given: Any) -> str:
-    """Return a number as the study wrote it, also an uncertain one."""
-    if isinstance(given, UncertainTable):
-        return describe_distribution(given)
-    return shown(input_value(given).written)
 
 
 def describe_conditions(at: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from dse.model.values import plural
 from dse.study.catalog import Together
 from dse.study.findings import Findings, Place
 from dse.study.resolve.scope import Scope, declarations, is_whole, shown
-from dse.study.schema import LAWS, InputValue, StudyFile, UncertainTable
+from dse.study.schema import LAWS, InputValue, StudyFile, UncertainTable, input_value
 
 _CUT = 0.01  # of a law outside the domain: more of it gets a note
 _SECOND = {"normal": "deviation", "lognormal": "factor"}
@@ -113,6 +113,13 @@ def describe_distribution(given: UncertainTable) -> str:
         return f"{kind} from {' to '.join(map(shown, value))}"
     second = _SECOND[kind]
     return f"{kind}, {shown(value)}, {second} {shown(getattr(given, second))}"
+
+
+def show_value(given: Any) -> str:
+    """Return a number as the study wrote it, also an uncertain one."""
+    if isinstance(given, UncertainTable):
+        return describe_distribution(given)
+    return shown(input_value(given).written)
 
 
 def _resolve_law(

@@ -45,7 +45,8 @@ def evaluated(of: dse.Study) -> Any:
 @pytest.mark.parametrize("weights", [None, [3, 1, 0.5]])
 @pytest.mark.parametrize("reduction", ["mean", "harmonic mean", "min", "max"])
 def test_scenarios_against_one_objective_each(reduction: str, weights: list[float] | None) -> None:
-    given = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": reduction}
+    given: dict[str, Any] = {"maximize": "speedup", "over": {"granularity": SIZES}}
+    given["reduce"] = reduction
     if weights is not None and "mean" in reduction:
         given["weights"] = weights
     each = [{"maximize": "speedup", "at": {"granularity": s}, "name": f"s{s:g}"} for s in SIZES]

@@ -11,14 +11,12 @@ import pytest
 
 import dse
 from dse.problems import InputError
-from tests.toy import MODEL, STUDY
+from tests.toy import written
 
 
 @pytest.fixture
 def toy(tmp_path: Path) -> dse.Study:
-    (tmp_path / "toy_model.py").write_text(MODEL)
-    (tmp_path / "study.toml").write_text(STUDY)
-    return dse.load(tmp_path / "study.toml")
+    return dse.load(written(tmp_path))
 
 
 class Size(NamedTuple):
@@ -80,9 +78,6 @@ def test_quantities_under_conditions_have_them_in_their_names() -> None:
     assert found["heft"] == 4
     assert found["weight"] == 10
     assert "price at load = 2" not in found
-
-
-def test_an_objective_keeps_its_name_from_the_quantity_as_given() -> None:
     study = _study(
         {"minimize": "price", "at": {"load": 2}},
         inputs={"load": 5},

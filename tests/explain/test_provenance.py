@@ -82,27 +82,22 @@ def moved(made: dict[str, Any], changes: list[dict[str, Any]]) -> float:
     return max(max(lacks(before, f), lacks(f, before)) for f in fronts)
 
 
-def with_overhead(value: float) -> dict[str, Any]:
+def with_overhead(value: Any) -> dict[str, Any]:
     made = content()
     made["space"]["engine"]["rows"]["far"]["overhead"] = value
     return made
 
 
-def by_searching() -> dict[str, float]:
+def test_the_order_is_that_of_searches_with_each_figure_moved() -> None:
+    study = dse.from_mapping(content())
+    told = {c.given.label: c.shift for c in assess_inputs(study, study.run()).checks}
     base = content()
-    return {
+    expected = {
         "latency_per_byte": moved(base, [content(latency_per_byte=v) for v in (0.25, 1.0)]),
         "latency": moved(base, [content(latency=v) for v in ("0.6 us", "2.4 us")]),
         "complexity": moved(base, [content(complexity=v) for v in (0.55, 2.2)]),
         "overhead of far": moved(base, [with_overhead(v) for v in (750, 3000)]),
     }
-
-
-def test_the_order_is_that_of_searches_with_each_figure_moved() -> None:
-    study = dse.from_mapping(content())
-    found = assess_inputs(study, study.run())
-    told = {check.given.label: check.shift for check in found.checks}
-    expected = by_searching()
     assert told.keys() == expected.keys()
     for label, moves in expected.items():
         assert told[label] == pytest.approx(moves, rel=1e-9), label
@@ -112,11 +107,7 @@ def test_the_order_is_that_of_searches_with_each_figure_moved() -> None:
 
 def test_a_given_range_takes_the_place_of_half_and_double_and_changes_the_order() -> None:
     wide, narrow = {"between": [0.05, 5.0]}, {"between": [1.099, 1.101]}
-    made = content(
-        latency_per_byte=wide,
-        complexity=narrow,
-    )
-    study = dse.from_mapping(made)
+    study = dse.from_mapping(content(latency_per_byte=wide, complexity=narrow))
     checks = assess_inputs(study, study.run()).checks
     told = {check.given.label: check for check in checks}
     middles = content(latency_per_byte=2.525, complexity=1.1)
@@ -163,9 +154,8 @@ def test_a_study_without_doubts_says_its_worst_provenance() -> None:
     fitted = {
         n: {"value": v, "provenance": "fitted", "source": "a fit"} for n, v in ASSUMED.items()
     }
-    made = content(**fitted)
     measured = {"value": 5000, "provenance": "measured", "source": "a log"}
-    made["space"]["engine"]["rows"]["far"]["overhead"] = measured
+    made = content(**fitted) | {"space": with_overhead(measured)["space"]}
     assert dse.from_mapping(made).run().answer().confidence == {"inputs": "1 of 7 derived"}
 
 
@@ -229,10 +219,11 @@ def test_a_bad_origin_is_reported_once(given: dict[str, Any], told: str) -> None
         dse.from_mapping(content(latency=given))
     assert told in str(raised.value)
     assert len(raised.value.problems) == 1, raised.value
-
-
-def test_derived_and_assumed_figures_need_no_source() -> None:
-    for provenance in ("derived", "assumed"):
+    with pytest.raises(dse.InputError) as raised:
+        dse.from_mapping(with_overhead(given))
+    assert "space.engine.rows.far.overhead" in str(raised.value)
+    assert len(raised.value.problems) == 1, raised.value
+    for provenance in ("derived", "assumed"):  # these need no source
         dse.from_mapping(content(latency={"value": 5, "provenance": provenance}))
 
 
@@ -250,16 +241,6 @@ def test_what_is_asked_has_no_origin(said: dict[str, str]) -> None:
     # what is not known exactly is an input value wherever it stands
     made["objective"][0]["at"]["granularity"] = {"between": [512, 2048]} | said
     assert "granularity of objective[1]" in [f.label for f in dse.from_mapping(made).inputs]
-
-
-def test_a_bad_origin_of_a_row_is_reported_once() -> None:
-    made = content()
-    made["space"]["engine"]["rows"]["far"]["overhead"] = {"value": 5000, "sorce": "x"}
-    with pytest.raises(dse.InputError) as raised:
-        dse.from_mapping(made)
-    assert "space.engine.rows.far.overhead" in str(raised.value)
-    assert "source" in str(raised.value)
-    assert len(raised.value.problems) == 1, raised.value
 
 
 def test_a_catalog_says_provenance_for_figures_rows_and_the_file(tmp_path: Path) -> None:

@@ -28,16 +28,9 @@ from dse.result.folder import read_answer
 from dse.run import report
 from tests.core_examples import command
 from tests.explain.examples import logca, study
-from tests.toy import MODEL, STUDY
+from tests.toy import STUDY, written
 
 ROOT = Path(__file__).parents[2]
-AT = {"at": {"granularity": "1 KiB"}}
-
-
-def slow(**change: Any) -> dse.Study:
-    """Return the study of the README behind a link of a second."""
-    inputs = {"computational_index": 90, "clock": "1.16 GHz", "latency": "1 s"}
-    return logca(**{"inputs": inputs, **change})
 
 
 def answered(made: dse.Study) -> tuple[Answer, dse.StudyResult]:
@@ -349,10 +342,8 @@ def test_shipped_studies_answer_in_plain_words(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[dse.Study, dse.StudyResult]:
-    folder = tmp_path_factory.mktemp("toy")
-    (folder / "toy_model.py").write_text(MODEL)
-    (folder / "study.toml").write_text(STUDY[: STUDY.index("[[constraint]]")])
-    made = dse.load(folder / "study.toml")
+    text = STUDY[: STUDY.index("[[constraint]]")]
+    made = dse.load(written(tmp_path_factory.mktemp("toy"), text=text))
     return made, made.run(workers=1)
 
 
@@ -387,7 +378,8 @@ def test_explanations_do_not_depend_on_each_other(toy: tuple[dse.Study, dse.Stud
 
 
 def test_no_constraint_is_to_be_loosened_for_a_design_without_benefit() -> None:
-    made = slow(constraint=[{"quantity": "break_even", "at_most": "64 B"}])
+    inputs = {"computational_index": 90, "clock": "1.16 GHz", "latency": "1 s"}  # a slow link
+    made = logca(inputs=inputs, constraint=[{"quantity": "break_even", "at_most": "64 B"}])
     with pytest.raises(dse.DseError) as error:
         made.run()
     assert "excludes 4,032" in str(error.value)

@@ -8,6 +8,7 @@ paper's.
 from __future__ import annotations
 
 import math
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.api import Study, StudyResult
+from dse.api import StudyResult
 from dse.explain.curves import (
     Best,
     Better,
@@ -81,15 +82,19 @@ def test_the_value_at_a_design_that_the_axis_would_skip() -> None:
     assert told["latency_printed"] == pytest.approx(float(direct.latency_printed), rel=1e-12)
 
 
-def test_a_bound_input_and_a_design_off_the_axis(tmp_path: Path) -> None:
-    table = """[[curve]]
-name = "loads"
-axis = "arrival_rate"
-values = ["3 Melement/s", "1 Melement/s", "30 Melement/s"]
-quantities = ["latency"]
-at = { schedule_period = 16, clock_period = "20 ns" }
-"""
-    (curve,) = draw_curves(_study(tmp_path, table), {"arrival_rate": 5e7, "schedule_period": 4.0})
+def test_a_bound_input_and_a_design_off_the_axis() -> None:
+    content = tomllib.loads(STUDY.read_text())
+    content["curve"] = [
+        {
+            "name": "loads",
+            "axis": "arrival_rate",
+            "values": ["3 Melement/s", "1 Melement/s", "30 Melement/s"],
+            "quantities": ["latency"],
+            "at": {"schedule_period": 16, "clock_period": "20 ns"},
+        }
+    ]
+    one = {"arrival_rate": 5e7, "schedule_period": 4.0}
+    (curve,) = draw_curves(dse.from_mapping(content), one)
     np.testing.assert_array_equal(curve.grid, [1e6, 3e6, 30e6])
     direct = round_robin(8, 4, 4, 16, curve.grid, 20e-9).latency
     np.testing.assert_allclose(curve.lines[0].values, direct, rtol=1e-12)
@@ -99,63 +104,6 @@ at = { schedule_period = 16, clock_period = "20 ns" }
     (found,) = bests(curve)
     assert (found.at, found.edge) == (1e6, True)
     assert np.isnan(found.here)
-
-
-AXIS, RANGE = 'axis = "schedule_period"', "integer = [1, 128]"
-ONE = "exactly one of values, integer, real"
-BAD: dict[str, tuple[str, str, list[str]]] = {  # what is changed, into what, what is told
-    "unknown axis": (
-        AXIS,
-        'axis = "schedule_perid"',
-        ["curve[1].axis", "did you mean 'schedule_period'"],
-    ),
-    "output as axis": (AXIS, 'axis = "latency"', ["curve[1].axis", "is an output"]),
-    "no range": (f"{RANGE}\n", "", ["curve[1]: ", ONE]),
-    "two ranges": (RANGE, f"{RANGE}\nvalues = [1, 2]", ["curve[1]: ", ONE]),
-    "falling range": (RANGE, "integer = [9, 3]", ["curve[1].integer", "is greater than"]),
-    "one value": (RANGE, "values = [4, 4]", ["curve[1].values", "spans no range"]),
-    "no whole number": (RANGE, "real = [1.5, 9]", ["curve[1].real", "whole numbers"]),
-    "beyond the domain": (RANGE, "integer = [1, 1000000]", ["curve[1].integer", "65536"]),
-    "unknown quantity": ('"latency"', '"latncy"', ["curve[1].quantities", "'latency'"]),
-    "unknown binding": (AXIS, AXIS + "\nat = { streems = 4 }", ["curve[1].at", "'streams'"]),
-    "bound axis": (AXIS, AXIS + "\nat = { schedule_period = 4 }", ["curve[1].at", "is the axis"]),
-}
-
-
-@pytest.mark.parametrize(("old", "new", "words"), BAD.values(), ids=BAD)
-def test_a_bad_curve_is_refused(old: str, new: str, words: list[str], tmp_path: Path) -> None:
-    head, _, tail = STUDY.read_text().partition("[[curve]]")
-    assert old in tail
-    path = tmp_path / "study.toml"
-    path.write_text(head + "[[curve]]" + tail.replace(old, new))
-    with pytest.raises(dse.InputError) as caught:
-        dse.load(path)
-    for word in words:
-        assert word in str(caught.value)
-
-
-def test_what_only_a_curve_needs_is_missing(tmp_path: Path) -> None:
-    table = """[[curve]]
-name = "speedup"
-axis = "acceleration"
-integer = [2, 8]
-quantities = ["speedup"]
-"""
-    with pytest.raises(dse.InputError) as caught:
-        _study(tmp_path, table, '"objectives.logca:offload", ')
-    places = {problem.where for problem in caught.value.problems}
-    assert places == {"curve[1]"}
-    for name in ("overhead", "granularity", "computational_index"):
-        assert f"needs '{name}'" in str(caught.value)
-    assert "in [inputs] or under at" in str(caught.value)
-
-
-def _study(folder: Path, table: str, more: str = "") -> Study:
-    """Load the study of Figure 2 with another curve, and perhaps one model more."""
-    text = STUDY.read_text().partition("[[curve]]")[0]
-    path = folder / "study.toml"
-    path.write_text(text.replace("models = [", f"models = [{more}") + table)
-    return dse.load(path)
 
 
 GRID = np.array([1.0, 2.0, 4.0, 8.0])

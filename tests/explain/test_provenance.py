@@ -198,49 +198,12 @@ def test_the_distance_of_fronts_is_that_of_a_loop_over_points() -> None:
         assert front_distance(one, other) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"value": 5, "provenance": "guessed"}, "should be 'measured', 'fitted', 'data sheet'"),
-        ({"value": 5, "sorce": "x"}, "unknown key 'sorce'"),
-        ({"provenance": "measured", "source": "a log"}, "inputs.latency.value: is missing"),
-        ({"value": "5 B", "provenance": "measured"}, "inputs.latency"),
-        ({"value": True, "provenance": "derived"}, "inputs.latency.value"),
-        (
-            {"value": 5, "provenance": "measured"},
-            "inputs.latency.source: is missing: a value that is measured",
-        ),
-        ({"value": 5, "provenance": "fitted", "source": " "}, "inputs.latency.source: is missing"),
-        ({"between": [4, 6], "provenance": "data sheet"}, "inputs.latency.source: is missing"),
-    ],
-)
-def test_a_bad_origin_is_reported_once(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(dse.InputError) as raised:
-        dse.from_mapping(content(latency=given))
-    assert told in str(raised.value)
-    assert len(raised.value.problems) == 1, raised.value
-    with pytest.raises(dse.InputError) as raised:
-        dse.from_mapping(with_overhead(given))
-    assert "space.engine.rows.far.overhead" in str(raised.value)
-    assert len(raised.value.problems) == 1, raised.value
-    for provenance in ("derived", "assumed"):  # these need no source
-        dse.from_mapping(content(latency={"value": 5, "provenance": provenance}))
-
-
-@pytest.mark.parametrize("said", [{"provenance": "derived"}, {"source": "a log"}])
-def test_what_is_asked_has_no_origin(said: dict[str, str]) -> None:
-    made = content()
-    made["objective"][0]["at"]["granularity"] = {"value": 1024} | said
-    with pytest.raises(dse.InputError) as raised:
-        dse.from_mapping(made)
-    (problem,) = raised.value.problems
-    assert problem.where == "objective[1].at.granularity"
-    assert (
-        f"'{next(iter(said))}' has no effect: a condition is not an input value" in problem.message
-    )
-    # what is not known exactly is an input value wherever it stands
-    made["objective"][0]["at"]["granularity"] = {"between": [512, 2048]} | said
-    assert "granularity of objective[1]" in [f.label for f in dse.from_mapping(made).inputs]
+def test_what_is_not_known_exactly_is_an_input_value_wherever_it_stands() -> None:
+    made = content(latency={"value": 5, "provenance": "derived"})  # needs no source
+    made["objective"][0]["at"]["granularity"] = {"between": [512, 2048], "source": "a log"}
+    inputs = {f.label: f.provenance for f in dse.from_mapping(made).inputs}
+    assert inputs["latency"] == "derived"
+    assert "granularity of objective[1]" in inputs
 
 
 def test_a_catalog_says_provenance_for_figures_rows_and_the_file(tmp_path: Path) -> None:

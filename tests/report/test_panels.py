@@ -61,8 +61,6 @@ def raises(study, result):
 def no_section(study, result):
     return 3
 
-def wrong(one):
-    return None
 """
 
 STUDY = """
@@ -116,19 +114,6 @@ def test_a_section_that_fails_is_named_and_the_rest_is_kept(
         study.run(tmp_path / "run")
     assert "Best at x = 3." in (tmp_path / "run" / "report.html").read_text()
     assert len(dse.load_result(tmp_path / "run").front) == 1
-
-
-def test_bad_sections_are_reported_with_the_study(tmp_path: Path) -> None:
-    """Unknown functions, and functions of other parameters, are problems of the study file."""
-    path = written(tmp_path, "model.py:answr", "model.py:wrong", "objectives.nothing:x", "plain")
-    with pytest.raises(dse.InputError) as raised:
-        dse.load(path)
-    told = str(raised.value)
-    assert "report.sections[1]" in told
-    assert "answer" in told
-    assert "model.py:wrong does not write a section" in told
-    assert "report.sections[3]" in told
-    assert "'plain' does not name a section" in told
 
 
 def test_parts_require_matching_shapes() -> None:

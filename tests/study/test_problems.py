@@ -119,6 +119,14 @@ inputs.size = "many bytes" => inputs.size: many bytes
 inputs.size = {file = "x", exclude = ["a"]} => inputs.size: is a number, not a file
 inputs.width = - => inputs: missing input 'width' [bit] | (0, inf) | cost | area
 inputs.width = {value = 3, provenance = "measured"} => inputs.width.source: needs a source
+inputs.width = {value = 3, provenance = "fitted", source = " "} => inputs.width.source: is missing
+inputs.width = {between = [4, 6], provenance = "data sheet"} => inputs.width.source: is missing
+inputs.width = {provenance = "measured", source = "a log"} => inputs.width.value: is missing
+inputs.width = {value = true, provenance = "derived"} => inputs.width.value: true
+inputs.width = {value = "5 s", provenance = "derived"} => inputs.width: 's'
+inputs.width = {value = 3, provenance = "guessed"} => inputs.width.provenance: 'measured', 'fitted'
+inputs.width = {value = 3, sorce = "x"} => inputs.width.sorce: 'source'
+space.link.rows.port.delay = {value = 5, sorce = "x"} => space.link.rows.port.delay.sorce: 'source'
 inputs.width = {valeu = 3} => inputs.width.valeu: 'value'
 inputs.clock = 0 => inputs.clock:
 inputs.clock = true => inputs.clock:
@@ -182,6 +190,7 @@ objective.1.at.size = -1 => objective[1].at.size: domain
 objective.1.at.size = {} => objective[1].at.size: {} is an empty table
 objective.1.at.size = {between = ["4 KiB", "1 KiB"]} => objective[1].at.size.between: is reversed
 objective.1.at.size = {value = 1, provenance = "derived"} => objective[1].at.size: has no effect
+objective.1.at.size = {value = 1, source = "a log"} => objective[1].at.size: 'source' has no effect
 objective.2.over.size = [1, -1] => objective[2].over.size: domain
 objective.2.at = {size = 1} => objective[2].over.size: also bound by at
 objective.2.reduce = - => objective[2].reduce: "harmonic mean" & objective[2].weights: with a mean
@@ -223,6 +232,7 @@ study.models.2 = 5 => study.models[2]: 5 is not a text
 study.models.2.use = "m.py:f" => study.models[2]: without a folder
 study.models.2 = "odd" => study.models[2]: 'furlong'
 report.sections = ["objectives.logca:offload"] => report.sections[1]: does not write a section
+report.sections = ["plain"] => report.sections[1]: does not name a section
 report.sections = ["objectives.logca:nothing"] => report.sections[1]: nothing
 search.method = "NSGA5" => search.method: 'NSGA5' | NSGAIISampler | exhaustive
 search = {method = "NSGAIISampler", options = {poplation_size = 9}} =>
@@ -246,6 +256,14 @@ regions.low = 0 => regions: no logarithm
 curve.1 = {quantities = ["time"], alng = "size"} =>
  curve[1].name: is missing & curve[1].axis: is missing & curve[1].alng: unknown key
 curve.1.values = [1, 2] => curve[1]: exactly one of values, integer, real
+curve.1.real = - => curve[1]: exactly one of values, integer, real
+curve.1.real = [9, 3] => curve[1].real: is greater than
+curve.1.real = -; curve.1.values = [4, 4] => curve[1].values: spans no range
+curve.1.axis = "lanes"; curve.1.real = [1.5, 9] => curve[1].real: whole numbers
+curve.1.axis = "lanes"; curve.1.real = -; curve.1.integer = [0, 8] => curve[1].integer: [1, inf)
+curve.1.axis = "sise" => curve[1].axis: 'size'
+curve.1.axis = "time"; curve.1.real = [1, 9] => curve[1].axis: is an output
+curve.1.at = {lnes = 4} => curve[1].at.lnes: 'lanes'
 curve.1.quantities = ["tme"] => curve[1].quantities: 'time'
 curve.1.at = {size = 1} => curve[1].at.size: is the axis
 curve.1.quantities = ["area"]; inputs.width = -; objective.3 = -; constraint.2 = - =>

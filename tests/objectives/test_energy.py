@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+import dse
 from objectives import energy as models
+from objectives.logca import break_even, times
 from tests.energy_examples import AES, UNITS, everything, row
 from tests.objectives.test_power_law import draw, judge
 
 quick = settings(derandomize=True, deadline=None)
+NO_POWER = dict.fromkeys(models.Powers._fields, 0.0)
 
 
 # --- closed forms ---------------------------------------------------------------------------------
 
 
 def test_the_energy_of_a_call_part_by_part() -> None:
-    found = models.call_energy(
-        granularity=2.0**20,
-        overhead_time=3e6,
-        latency_time=2e6,
-        compute_time=5e6,
-        clock=1e9,  # 3 ms, 2 ms, 5 ms
-        host_active_power=10,
-        host_idle_power=4,
-        engine_power=2,
-        engine_idle_power=0.5,
-        engine_energy_per_byte=1e-9,
-        interface_energy_per_byte=3e-9,
-        lanes=3,
-    )
+    called = {"overhead_time": 3e6, "latency_time": 2e6, "compute_time": 5e6}
+    powers = dict(zip(models.Powers._fields, (10, 4, 2, 0.5, 1e-9, 3e-9), strict=True))
+    found = models.call_energy(granularity=2.0**20, **called, clock=1e9, **powers, lanes=3)
     assert {name: float(value) for name, value in vars(found).items()} == pytest.approx(
         {
             "setup_energy": 30e-3,
@@ -50,10 +45,7 @@ def test_the_energy_of_a_call_part_by_part() -> None:
 
 
 def test_merits_in_closed_form() -> None:
-    powers = dict.fromkeys(models.Powers._fields, 0.0) | {
-        "host_active_power": 10.0,
-        "host_idle_power": 5.0,
-    }
+    powers = NO_POWER | {"host_active_power": 10.0, "host_idle_power": 5.0}
     found = everything(1000.0, AES | {"complexity": 1.0}, clock=1e9, **powers)
     host, setup, waiting = 90_000 * 10e-9, 29_000 * 10e-9, (1500 + 90_000 / 19) * 5e-9
     assert float(found["host_energy"]) == pytest.approx(host, rel=1e-14)
@@ -72,28 +64,15 @@ def test_merits_in_closed_form() -> None:
 
 def test_a_sub_linear_kernel_saves_energy_between_two_granularities() -> None:
     # At 1 W and 1 Hz, who waits draws 5 √g less than who works; set-up takes 4 and data g joules.
-    found = models.energy_break_even(
-        overhead=4,
-        latency_per_byte=0.0,
-        computational_index=10,
-        complexity=0.5,
-        acceleration=2,
-        clock=1,
-        host_active_power=1,
-        host_idle_power=1,
-        engine_power=0,
-        engine_idle_power=0,
-        engine_energy_per_byte=0.5,
-        interface_energy_per_byte=0.5,
-    )
-    assert [float(found.energy_break_even), float(found.energy_break_even_end)] == [
-        pytest.approx(1, rel=1e-13),
-        pytest.approx(16, rel=1e-13),
-    ]
+    kernel = {"computational_index": 10, "complexity": 0.5, "acceleration": 2}
+    powers = dict(zip(models.Powers._fields, (1, 1, 0, 0, 0.5, 0.5), strict=True))
+    found = models.energy_break_even(overhead=4, latency_per_byte=0.0, **kernel, clock=1, **powers)
+    ends = [float(found.energy_break_even), float(found.energy_break_even_end)]
+    assert ends == pytest.approx([1, 16], rel=1e-13)
 
 
 def test_a_saturated_engine_takes_energy_without_end_and_nothing_is_not_a_number() -> None:
-    powers = dict.fromkeys(models.Powers._fields, 0.0) | {"host_active_power": 1.0}
+    powers = NO_POWER | {"host_active_power": 1.0}
     called = {"overhead_time": 1.0, "latency_time": math.inf, "compute_time": 1.0, "clock": 1.0}
     free = models.call_energy(granularity=1.0, **called, **powers)  # who waits draws nothing
     assert float(free.call_energy) == 1.0
@@ -185,8 +164,7 @@ POWERS = st.fixed_dictionaries(
 def test_a_host_that_never_rests_and_an_engine_for_nothing_give_the_speedup(
     design: dict[str, float], g: float, power: float
 ) -> None:
-    powers = dict.fromkeys(models.Powers._fields, 0.0)
-    powers |= {"host_active_power": power, "host_idle_power": power}
+    powers = NO_POWER | {"host_active_power": power, "host_idle_power": power}
     found = everything(g, design, clock=1.16e9, **powers)
     assert math.isclose(found["greenup"], found["speedup"], rel_tol=1e-12)
     assert found["energy_break_even"] == found["break_even"]  # to the last bit
@@ -221,3 +199,107 @@ def test_what_draws_more_saves_less(
     assert sign * after["greenup"] <= sign * before["greenup"] * (1 + sign * 1e-12)
     first, then = float(before["energy_break_even"]), float(after["energy_break_even"])
     assert then >= first * (1 - 1e-9) if sign > 0 else then <= first * (1 + 1e-9)
+
+
+# --- studies ------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+
+STUDY = """
+[study]
+name = "energy"
+models = ["objectives.logca:offload", "objectives.energy:energy"]
+[inputs]
+clock = "1.16 GHz"
+computational_index = 90
+complexity = 1.01
+latency_per_byte = 0
+[space]
+platform = { catalog = "powers", options = ["ultrasparc-t2", "small-core-cache"] }
+acceleration = { integer = [2, 40] }
+[space.interface]
+catalog = "interfaces"
+options = ["privileged-dma", "user-port"]
+rename = { interface_overhead = "overhead", interface_latency = "latency" }
+"""
+OBJECTIVES = """
+[[objective]]
+maximize = "greenup"
+at = { granularity = "1 KiB" }
+[[objective]]
+minimize = "energy_delay_product"
+at = { granularity = "64 KiB" }
+[[objective]]
+maximize = "speedup_per_joule"
+at = { granularity = "1 KiB" }
+[[objective]]
+minimize = "acceleration"
+[[constraint]]
+quantity = "energy_break_even"
+at_most = "200 B"
+"""
+
+
+def study(folder: Path, text: str) -> dse.Study:
+    (folder / "energy.toml").write_text(text, encoding="utf-8")
+    return dse.load(folder / "energy.toml")
+
+
+def test_a_study_of_energy_from_file_to_front(tmp_path: Path) -> None:
+    # latency_per_byte is of the interfaces' rows
+    result = study(tmp_path, STUDY.replace("latency_per_byte = 0\n", "") + OBJECTIVES).run()
+    assert result.certificate.complete
+    front = result.front.designs
+    assert len(front) > 1 and (front["energy_break_even"] <= 200).all()
+    assert set(front["interface"]) == {"user-port"}  # 29,000 cycles of set-up take 340 B
+    named = ("greenup", "energy_delay_product", "speedup_per_joule")
+    names = [str(name) for name in front.columns if str(name).startswith(named)]
+    for one in front.to_dict("records"):
+        design = AES | {"overhead": 435.0, "latency": 500.0, "acceleration": one["acceleration"]}
+        powers: dict[str, Any] = {"clock": 1.16e9, **row(str(one["platform"]))}
+        small, large = (everything(g, design, **powers) for g in (1024.0, 65_536.0))
+        values = small["greenup"], large["energy_delay_product"], small["speedup_per_joule"]
+        expected = sorted(map(float, values))
+        assert sorted(one[name] for name in names) == pytest.approx(expected, rel=1e-12)
+
+
+def test_lanes_of_the_engine_draw_their_power(tmp_path: Path) -> None:
+    text = """
+[study]
+name = "lanes"
+models = ["objectives.logca:offload", "objectives.machine:lanes_for", "objectives.energy:energy"]
+[inputs]
+clock = "1.16 GHz"
+computational_index = 90
+overhead = 435
+granularity = "1 KiB"
+clock_period = "90 cycle"         # 64 blocks in 4 passes: a quarter of the host's time
+element_bytes = 16
+passes = 4
+powers = { catalog = "powers", row = "ultrasparc-t2" }
+[space]
+acceleration = { values = [4, 8, 16] }
+[[objective]]
+minimize = "engine_idle_energy"
+[[objective]]
+maximize = "lanes"
+"""
+    found = study(tmp_path, text).evaluate(pd.DataFrame({"acceleration": [4, 8, 16]}))
+    (name,) = (each for each in map(str, found) if each.startswith("engine_idle_energy"))
+    a = np.array([4.0, 8.0, 16.0])
+    called = times(granularity=1024, overhead=435, computational_index=90, acceleration=a)
+    spent = called.accelerated_time * (a / 4) * 12.5e-3 / 1.16e9
+    assert found["lanes"].tolist() == [1, 2, 4]
+    assert found[name].to_numpy() == pytest.approx(spent, rel=1e-12)
+
+
+def test_what_the_document_says_of_a_host_that_waits() -> None:
+    text = (ROOT / "docs" / "energy.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d.]+) W \| (.*) \| (.*) \|$", text, re.MULTILINE)
+    assert len(rows) == 4
+    for idle, even, greenup in rows:
+        powers: dict[str, Any] = row("ultrasparc-t2") | {"host_idle_power": float(idle)}
+        found = everything(2.0**20, AES, clock=1.16e9, **powers)
+        assert even == f"{found['energy_break_even']:.1f} B"
+        assert float(greenup.replace(",", "")) == float(f"{found['greenup']:.3g}")
+    assert f"breaks even in time at {break_even(**AES).break_even:.1f} B" in text

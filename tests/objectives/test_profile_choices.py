@@ -8,7 +8,6 @@ import pytest
 
 import dse
 from dse.problems import InputError
-from objectives.partition.report import integration
 
 PROFILES = Path(__file__).parents[2] / "studies" / "profiles"
 STUDY = """
@@ -16,7 +15,6 @@ STUDY = """
 name = "t"
 models = ["{model}"]
 [inputs]
-{resource} = "{path}"
 {inputs}
 [space]
 {space}
@@ -24,108 +22,62 @@ models = ["{model}"]
 maximize = "speedup"
 {at}
 """
-PARTITION = {"model": "objectives.partition:optimal", "resource": "profiles"}
-COMMUNICATION = {"model": "objectives.communication:offload_functions", "resource": "dataflow"}
 SIZE = "accelerator_size = { values = [8, 32] }"
 FACTOR = "computation_factor = { values = [2, 4] }"
-AREA = "instruction_area = 1\n"
+FFT = 'profiles = "PROFILES/fft.json"\n'
+ROTATE = 'dataflow = "PROFILES/rotate"\ninstruction_area = 1\nselection = 1'
+SELECT = 'dataflow = "PROFILES/fft.json"\ninstruction_area = 1\nselection = '
+MEAN = 'over = { workload = [0, 2] }\nreduce = "mean"'
+RUNS = "workload = { integer = [0, 14] }\n"
 
 
-def study(folder: Path, kind: dict[str, str], name: str, inputs: str, space: str, at: str) -> Path:
+def study(folder: Path, inputs: str, space: str, at: str = "") -> Path:
     path = folder / "s.toml"
-    text = STUDY.format(**kind, path=PROFILES / name, inputs=inputs, space=space, at=at)
+    partition = inputs.startswith("profiles")
+    model = f"objectives.{'partition:optimal' if partition else 'communication:offload_functions'}"
+    inputs = inputs.replace("PROFILES", str(PROFILES))
+    text = STUDY.format(model=model, inputs=inputs, space=space, at=at)
     path.write_text(text)
     return path
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "inputs", "space", "at", "where", "told"),
+    ("inputs", "space", "at", "where", "allowed"),
     [
-        (PARTITION, "fft.json", "workload = 1", SIZE, "", "inputs.workload", "0 fft"),
-        (
-            PARTITION,
-            "fft.json",
-            "workload = 0\ncache_configuration = 1",
-            SIZE,
-            "",
-            "inputs.cache_configuration",
-            "profiled: 1, counted from 0",
-        ),
-        (
-            PARTITION,
-            "fft.json",
-            "",
-            SIZE,
-            'over = { workload = [0, 2] }\nreduce = "mean"',
-            "objective[1].over.workload",
-            "0 fft",
-        ),
-        (
-            COMMUNICATION,
-            "rotate",
-            f"{AREA}selection = 1",
-            f"workload = {{ integer = [0, 14] }}\n{FACTOR}",
-            "",
-            "space.workload.integer",
-            "13 recursive-512",
-        ),
-        (
-            COMMUNICATION,
-            "fft.json",
-            f"{AREA}selection = 128",
-            FACTOR,
-            "",
-            "inputs.selection",
-            "add up some of: 1 transform, 2 reorder, 4 distance",
-        ),
+        (f"{FFT}workload = 1", SIZE, "", "inputs.workload", "0 fft"),
+        (f"{FFT}workload = 0\ncache_configuration = 1", SIZE, "", "inputs.cache_configuration",
+         "profiled: 1, counted from 0"),
+        (FFT, SIZE, MEAN, "objective[1].over.workload", "0 fft"),
+        (ROTATE, f"{RUNS}{FACTOR}", "", "space.workload.integer", "13 recursive-512"),
+        (f"{SELECT}128", FACTOR, "", "inputs.selection",
+         "add up some of: 1 transform, 2 reorder, 4 distance"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_there_is_reported_with_what_is(
-    kind: dict[str, str],
-    name: str,
-    inputs: str,
-    space: str,
-    at: str,
-    where: str,
-    told: str,
-    tmp_path: Path,
+    inputs: str, space: str, at: str, where: str, allowed: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="is beyond the last choice") as raised:
-        dse.load(study(tmp_path, kind, name, inputs, space, at))
+        dse.load(study(tmp_path, inputs, space, at))
     (problem,) = raised.value.problems
     assert problem.where == where
-    assert told in problem.remedy
+    assert allowed in problem.remedy
 
 
 def test_the_greatest_choices_are_allowed(tmp_path: Path) -> None:
-    dse.load(study(tmp_path, COMMUNICATION, "fft.json", f"{AREA}selection = 31", FACTOR, ""))
-    dse.load(study(tmp_path, PARTITION, "fft.json", "workload = 0", SIZE, ""))
+    dse.load(study(tmp_path, f"{SELECT}31", FACTOR))
+    dse.load(study(tmp_path, f"{FFT}workload = 0", SIZE))
 
 
 @pytest.mark.parametrize(
-    ("section", "told"),
-    [
-        (
-            "objectives.partition.reprt:integration",
-            "did you mean 'objectives.partition.report:integration'?",
-        ),
-        ("objectives.partition.report:integraton", "did you mean 'integration'?"),
-    ],
-)
-def test_a_section_that_is_none_is_reported(section: str, told: str, tmp_path: Path) -> None:
-    path = study(tmp_path, PARTITION, "fft.json", "workload = 0", SIZE, "")
-    path.write_text(path.read_text() + f'[report]\nsections = ["{section}"]\n')
+    ("section", "meant"),
+    [("reprt:integration", "objectives.partition.report:integration"),
+     ("report:integraton", "integration")],
+)  # fmt: skip
+def test_a_section_that_is_none_is_reported(section: str, meant: str, tmp_path: Path) -> None:
+    path = study(tmp_path, f"{FFT}workload = 0", SIZE)
+    path.write_text(f'{path.read_text()}[report]\nsections = ["objectives.partition.{section}"]\n')
     with pytest.raises(InputError) as raised:
         dse.load(path)
     (problem,) = raised.value.problems
     assert problem.where == "report.sections[1]"
-    assert told in problem.remedy
-
-
-def test_one_value_of_an_axis_is_no_curve(tmp_path: Path) -> None:
-    space = f"{SIZE}\naccelerator_efficiency = {{ values = [0.5] }}"
-    path = study(tmp_path, PARTITION, "fft.json", "workload = 0", space, "")
-    loaded = dse.load(path)
-    section = integration(loaded, loaded.run())
-    titles = [part.title for part in section.parts if part.title.startswith("Along")]
-    assert titles == ["Along accelerator size, penalty of 0"]
+    assert f"did you mean '{meant}'?" in problem.remedy

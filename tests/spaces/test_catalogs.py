@@ -9,29 +9,13 @@ from dse.model.units import read
 from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
 
 UNITS = {
-    "latency": "cycle",
-    "latency_per_byte": "cycle/B",
-    "overhead": "cycle",
-    "interface_latency": "cycle",
-    "interface_latency_per_byte": "cycle/B",
-    "interface_overhead": "cycle",
+    **dict.fromkeys(["latency", "overhead", "interface_latency", "interface_overhead"], "cycle"),
+    **dict.fromkeys(["latency_per_byte", "interface_latency_per_byte"], "cycle/B"),
+    **dict.fromkeys(["clock", "device_clock"], "Hz"),
+    **dict.fromkeys(["host_active_power", "engine_power"], "W"),
+    **dict.fromkeys(["engine_energy_per_byte", "interface_energy_per_byte"], "J/B"),
     "computational_index": "cycle/B",
-    "acceleration": "1",
-    "complexity": "1",
-    "interface_area": "LUT",
-    "clock": "Hz",
-    "device_clock": "Hz",
-    "cores": "1",
-    "compute_units": "1",
     "peak_performance": "1/s",
-    "shared_level": "1",
-    "accelerator_cache": "1",
-    "host_active_power": "W",
-    "host_idle_power": "W",
-    "engine_power": "W",
-    "engine_idle_power": "W",
-    "engine_energy_per_byte": "J/B",
-    "interface_energy_per_byte": "J/B",
 }
 
 
@@ -40,7 +24,11 @@ def catalog(name: str) -> Catalog:
 
 
 def figure(of: Catalog, row: str, quantity: str) -> float:
-    return read(of.rows[row].values[quantity].text, UNITS[quantity])
+    return read(of.rows[row].values[quantity].text, UNITS.get(quantity, "1"))
+
+
+def figures(of: Catalog, row: str, *quantities: str) -> tuple[float, ...]:
+    return tuple(figure(of, row, quantity) for quantity in quantities)
 
 
 @pytest.mark.parametrize("path", shipped_catalogs(), ids=lambda path: str(path.stem))
@@ -79,18 +67,15 @@ TABLE_2 = {
 # Table 3: name, architecture, host; cores, compute units, clock, peak FLOPS, host's clock
 TABLE_3 = {
     "discrete-gpu": (
-        ("Tesla C2070", "Fermi", "Intel Xeon E5520"),
-        (16, 448, 1.5e9, 1e12, 2.27e9),
+        ("Tesla C2070", "Fermi", "Intel Xeon E5520"), (16, 448, 1.5e9, 1e12, 2.27e9)
     ),
     "integrated-gpu": (
-        ("Radeon HD 6550", "Beaver Creek", "AMD A8-3850"),
-        (5, 400, 600e6, 480e9, 2.9e9),
+        ("Radeon HD 6550", "Beaver Creek", "AMD A8-3850"), (5, 400, 600e6, 480e9, 2.9e9)
     ),
     "shared-memory-gpu": (
-        ("Radeon R7", "Kaveri", "AMD A10-7850K"),
-        (8, 512, 720e6, 856e9, 1.7e9),
+        ("Radeon R7", "Kaveri", "AMD A10-7850K"), (8, 512, 720e6, 856e9, 1.7e9)
     ),
-}
+}  # fmt: skip
 
 
 def test_platforms_of_table_2() -> None:
@@ -104,10 +89,10 @@ def test_platforms_of_table_2() -> None:
 def test_platforms_of_table_3() -> None:
     platforms = catalog("platforms")
     numbers = ("cores", "compute_units", "device_clock", "peak_performance", "clock")
-    for name, (words, figures) in TABLE_3.items():
+    for name, (words, printed) in TABLE_3.items():
         text = platforms.rows[name].text
         assert (text["name"], text["architecture"], text["processor"]) == words
-        assert tuple(figure(platforms, name, quantity) for quantity in numbers) == figures
+        assert figures(platforms, name, *numbers) == printed
     assert set(platforms.rows) == set(TABLE_2) | set(TABLE_3)
 
 
@@ -162,9 +147,8 @@ def test_gpu_rows_of_table_5() -> None:
         for kernel, index in GPU_INDEX.items():
             row = f"{kernel}-{device}"
             assert accelerators.rows[row].text["printed_latency"] == printed
-            assert figure(accelerators, row, "overhead") == overhead
-            assert figure(accelerators, row, "computational_index") == index
-            assert figure(accelerators, row, "acceleration") == acceleration
+            got = figures(accelerators, row, "overhead", "computational_index", "acceleration")
+            assert got == (overhead, index, acceleration)
             assert figure(kernels, f"{kernel}-gpu-host", "computational_index") == index
             per_byte = figure(interfaces, device, "interface_latency_per_byte")
             assert figure(accelerators, row, "latency_per_byte") == per_byte
@@ -176,12 +160,12 @@ def test_on_chip_rows_of_table_5() -> None:
     quantities = ("latency", "overhead", "computational_index", "acceleration")
     for device, printed in ON_CHIP_AES.items():
         row = f"aes-{device}"
-        assert tuple(figure(accelerators, row, name) for name in quantities) == printed
+        assert figures(accelerators, row, *quantities) == printed
         assert figure(accelerators, row, "latency_per_byte") == 0
     for device, (overhead, index) in ON_CHIP_SHA.items():
         latency, _, _, acceleration = ON_CHIP_AES[device]
         row = f"sha-{device}"
-        got = tuple(figure(accelerators, row, name) for name in quantities)
+        got = figures(accelerators, row, *quantities)
         assert got == (latency, overhead, index, acceleration)
         assert "read as overhead" in accelerators.rows[row].note
 
@@ -197,9 +181,8 @@ def test_interfaces_and_kernels_agree_with_table_5() -> None:
     }
     for row, device in names.items():
         latency, overhead, index, _ = ON_CHIP_AES[device]
-        assert figure(interfaces, row, "interface_latency") == latency
-        assert figure(interfaces, row, "interface_overhead") == overhead
-        assert figure(interfaces, row, "interface_latency_per_byte") == 0
+        taken = ("interface_latency", "interface_overhead", "interface_latency_per_byte")
+        assert figures(interfaces, row, *taken) == (latency, overhead, 0)
         host = device.removesuffix("-instructions")
         assert figure(kernels, f"aes-{host}", "computational_index") == index
         if device in ON_CHIP_SHA:
@@ -231,10 +214,8 @@ def test_overhead_of_the_shared_memory_gpu_follows_from_its_cut_offs() -> None:
     gpu = 512 * 2 * 720e6
     acceleration = figure(accelerators, row, "acceleration")
     assert acceleration == pytest.approx(gpu / (856e9 - gpu), rel=1e-3)
-    overhead, latency, index, exponent = (
-        figure(accelerators, row, name)
-        for name in ("overhead", "latency", "computational_index", "complexity")
-    )
+    names = ("overhead", "latency", "computational_index", "complexity")
+    overhead, latency, index, exponent = figures(accelerators, row, *names)
     compute = index * 8192**exponent / acceleration
     assert overhead == pytest.approx(compute / CUT_OFF, rel=1e-3)
     # acceleration starts to matter where compute is o / 4.4: next power of two is the printed 2 KB
@@ -242,43 +223,35 @@ def test_overhead_of_the_shared_memory_gpu_follows_from_its_cut_offs() -> None:
     assert 1024 < start < 2048
     # latency in no region, whatever the granularity
     assert CUT_OFF * latency < overhead
-    interfaces = catalog("interfaces")
-    assert figure(interfaces, "shared-memory-gpu", "interface_overhead") == overhead
-    assert figure(interfaces, "shared-memory-gpu", "interface_latency") == latency
+    costs = ("interface_overhead", "interface_latency")
+    got = figures(catalog("interfaces"), "shared-memory-gpu", *costs)
+    assert got == (overhead, latency)
 
 
 # Kenter, Platzner, Plessl and Kauschke, 2010, Table I
-TABLE_I = {
-    "cpu_efficiency": (1.0, "cycle/instruction"),
-    "accelerator_efficiency": (0.5, "cycle/instruction"),
-    "control_latency": (2, "cycle"),
-    "register_push_latency": (1, "cycle"),
-    "register_pull_latency": (3, "cycle"),
-    "level1_latency": (3, "cycle"),
-    "level2_latency": (15, "cycle"),
-    "memory_latency": (200, "cycle"),
-    "level1_size": (32 * 1024, "B"),
-    "level2_size": (4 * 1024**2, "B"),
-    "accelerator_size": (128, "instruction"),
+TABLE_I: dict[str, dict[str, float]] = {
+    "cycle/instruction": {"cpu_efficiency": 1.0, "accelerator_efficiency": 0.5},
+    "cycle": {
+        **{"control_latency": 2, "register_push_latency": 1, "register_pull_latency": 3},
+        **{"level1_latency": 3, "level2_latency": 15, "memory_latency": 200},
+    },
+    "B": {"level1_size": 32 * 1024, "level2_size": 4 * 1024**2},
+    "instruction": {"accelerator_size": 128},
 }
 
 
 def test_memory_hierarchy_of_table_i() -> None:
     row = catalog("memory_hierarchies").rows["private-level1-shared-level2"]
-    got = {name: read(row.values[name].text, unit) for name, (_, unit) in TABLE_I.items()}
-    assert got == {name: value for name, (value, _) in TABLE_I.items()}
-    assert set(row.values) == set(TABLE_I)
+    for unit, printed in TABLE_I.items():
+        assert {name: read(row.values[name].text, unit) for name in printed} == printed
+    assert set(row.values) == {name for printed in TABLE_I.values() for name in printed}
 
 
 def test_memory_organisations_are_the_five_of_kenter() -> None:
     organisations = catalog("memory_organisations")
-    assert {
-        name: (
-            figure(organisations, name, "shared_level"),
-            figure(organisations, name, "accelerator_cache"),
-        )
-        for name in organisations.rows
-    } == {"SL1": (1, 0), "SL2+": (2, 1), "SL2-": (2, 0), "SMM+": (3, 1), "SMM-": (3, 0)}
+    names = ("shared_level", "accelerator_cache")
+    found = {row: figures(organisations, row, *names) for row in organisations.rows}
+    assert found == {"SL1": (1, 0), "SL2+": (2, 1), "SL2-": (2, 0), "SMM+": (3, 1), "SMM-": (3, 0)}
 
 
 # Nawathe et al., 2008: the chip; Horowitz, ISSCC 2014: an instruction, 64 bits of caches of 8 KB
@@ -295,9 +268,9 @@ POWERS = {
 def test_powers_follow_from_their_sources() -> None:
     powers = catalog("powers")
     sourced = ("host_active_power", "engine_power", "engine_energy_per_byte")
-    for name, figures in POWERS.items():
-        got = [figure(powers, name, each) for each in (*sourced, "interface_energy_per_byte")]
-        assert got == pytest.approx(figures, rel=2e-3), name
+    for name, derived in POWERS.items():
+        got = figures(powers, name, *sourced, "interface_energy_per_byte")
+        assert got == pytest.approx(derived, rel=2e-3), name
     assert set(powers.rows) == set(POWERS)
 
 

@@ -34,16 +34,15 @@ from objectives.partition.report import (
     robustness,
     shares,
 )
+from tests import partition_examples as examples
+from tests.core_examples import brute_front
 
 ROOT = Path(__file__).parents[3]
 STUDY = ROOT / "studies" / "cpu_accelerator.toml"
 NAMES = ("aes", "fft", "jpeg", "md5", "sor", "whetstone")
 ORGANISATIONS = {
-    "SL1": {"shared_level": 1.0, "accelerator_cache": 0.0},
-    "SL2+": {"shared_level": 2.0, "accelerator_cache": 1.0},
-    "SL2-": {"shared_level": 2.0, "accelerator_cache": 0.0},
-    "SMM+": {"shared_level": 3.0, "accelerator_cache": 1.0},
-    "SMM-": {"shared_level": 3.0, "accelerator_cache": 0.0},
+    name: {"shared_level": float(level), "accelerator_cache": float(cache)}
+    for name, (level, cache) in examples.ORGANISATIONS.items()
 }
 FEW = ("md5", "sor", "whetstone")  # programs with few blocks
 SMALL: dict[str, Any] = {
@@ -67,26 +66,17 @@ def workloads() -> Workloads:
     return Workloads.load(ROOT / "studies" / "profiles")
 
 
-@pytest.fixture(scope="module")
-def content(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return the content of the small study."""
-    folder = tmp_path_factory.mktemp("profiles")
-    for name in FEW:
-        shutil.copy(ROOT / "studies" / "profiles" / f"{name}.json", folder)
-    return {**SMALL, "inputs": {"profiles": str(folder)}}
-
-
 Ran = tuple[dse.Study, dse.StudyResult, Section]
 
 
 @pytest.fixture(scope="module")
-def small(content: dict[str, Any]) -> Ran:
-    study = dse.from_mapping(content)
+def small(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("profiles")
+    for name in FEW:
+        shutil.copy(ROOT / "studies" / "profiles" / f"{name}.json", folder)
+    study = dse.from_mapping({**SMALL, "inputs": {"profiles": str(folder)}})
     result = study.run(workers=1)
     return study, result, integration(study, result)
-
-
-# ── The study ────────────────────────────────────────────────────────────────
 
 
 def _speedup(workloads: Workloads, program: int, values: dict[str, float], size: float) -> float:
@@ -99,21 +89,14 @@ def _speedup(workloads: Workloads, program: int, values: dict[str, float], size:
 
 def test_the_front_is_that_of_all_designs(small: Ran, workloads: Workloads) -> None:
     study, result, _ = small
-    space = SMALL["space"]
-    grid = itertools.product(
-        space["organisation"]["rows"].items(), (16, 64, 512), (1.0, 16.0), (0, 1)
-    )
+    organisations = SMALL["space"]["organisation"]["rows"].items()
+    grid = itertools.product(organisations, (16, 64, 512), (1.0, 16.0), (0, 1))
     rows: list[tuple[str, int, float, int, float]] = []
     for (name, row), size, factor, penalty in grid:
         values = {**row, "interface_latency_factor": factor, "shared_penalty": penalty}
         mean = sum(_speedup(workloads, p, values, size) for p in (3, 4)) / 2  # md5 and sor
         rows.append((name, size, factor, penalty, mean))
-    points = [(-mean, float(size), -penalty) for _, size, _, penalty, mean in rows]
-    best = [
-        i
-        for i, p in enumerate(points)
-        if not any(all(a <= b for a, b in zip(q, p, strict=True)) and q != p for q in points)
-    ]
+    best = brute_front(np.array([(-mean, size, -penalty) for _, size, _, penalty, mean in rows]))
     found = result.front.designs
     assert result.certificate.complete
     assert len(rows) == study.evaluator.space.size
@@ -122,9 +105,6 @@ def test_the_front_is_that_of_all_designs(small: Ran, workloads: Workloads) -> N
     for i, design in zip(sorted(found.index), found.sort_index().to_dict("records"), strict=True):
         assert tuple(design[column] for column in columns) == rows[i][:4]
         assert design["speedup"] == pytest.approx(rows[i][4], rel=1e-12)
-
-
-# ── Comparison ───────────────────────────────────────────────────────────────
 
 
 def test_shares_are_those_of_each_design_alone(workloads: Workloads) -> None:
@@ -148,19 +128,14 @@ def test_shares_are_those_of_each_design_alone(workloads: Workloads) -> None:
         assert chosen.greedy.item() <= chosen.optimum.item() + 1e-12
 
 
-def test_robustness_counts_the_best(workloads: Workloads) -> None:
-    names = ["a", "b"]
-    index = pd.MultiIndex.from_product([names, [0.0, 1.0]], names=["organisation", "penalty"])
+def test_robustness_counts_the_best() -> None:
+    index = pd.MultiIndex.from_product([["a", "b"], [0.0, 1.0]], names=["organisation", "penalty"])
     table = pd.DataFrame({"x": [80.0, 20.0, 60.0, 50.0], "y": [40.0, 30.0, 20.0, 10.0]}, index)
     table["mean"] = table.mean(axis=1)
+    speedups = [(0.9, 0.5), (0.2, 0.1), (0.1, 0.5), (0.3, 0.2)]
     rows = [  # organisation, penalty, size, program, speedup
-        (o, p, size, "x", value)
-        for o, p, values in (
-            ("a", 0.0, (0.9, 0.5)),
-            ("b", 0.0, (0.1, 0.5)),
-            ("a", 1.0, (0.2, 0.1)),
-            ("b", 1.0, (0.3, 0.2)),
-        )
+        (*place, size, "x", value)
+        for place, values in zip(index, speedups, strict=True)
         for size, value in zip((8, 16), values, strict=True)
     ]
     along = pd.DataFrame(rows, columns=["organisation", "penalty", "size", "program", "speedup"])
@@ -183,21 +158,13 @@ def test_groups_pay_together_and_not_alone(workloads: Workloads) -> None:
     assert groups([graph], {**DEFAULTS, "accelerator_size": 0.0}).empty
 
 
-# ── The section ──────────────────────────────────────────────────────────────
-
-
-def test_the_section_answers_with_the_figures_of_its_tables(
-    small: Ran,
-) -> None:
+def test_the_section_answers_with_the_figures_of_its_tables(small: Ran) -> None:
     _, _, section = small
     table = section.parts[0]
     assert isinstance(table, Table)
     rows = table.rows
     assert np.allclose(rows["mean"], rows[list(FEW)].mean(axis=1), atol=0.11)  # one decimal
-    mean = {
-        (o, p): m
-        for o, p, m in zip(rows["organisation"], rows["penalty [cycle]"], rows["mean"], strict=True)
-    }
+    mean = rows.set_index(["organisation", "penalty [cycle]"])["mean"]
     first = f"SL1 is best: {mean['SL1', 0.0]:.0f} % of the theoretical speedup"
     assert first in section.text
     assert f"At 1 it is SL2+, with {mean['SL2+', 1.0]:.0f} %" in section.text
@@ -206,13 +173,8 @@ def test_the_section_answers_with_the_figures_of_its_tables(
     assert "whetstone" in section.text.partition("together in")[2]
 
 
-def test_the_section_has_its_pictures(
-    small: Ran, content: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "dse.explain.recommendation.check_assumptions", lambda *_: ()
-    )  # it takes seconds
-    _, result, section = small
+def test_the_section_has_its_pictures(small: Ran) -> None:
+    _, _, section = small
     kinds = [type(part) for part in section.parts]
     assert kinds.count(Bars) == 2
     assert kinds.count(Lines) == 2  # one for each list of values that is varied
@@ -221,28 +183,29 @@ def test_the_section_has_its_pictures(
     for _, x, y in lines.lines:
         assert np.array_equal(x, [16, 64, 512])
         assert np.all(np.diff(y) >= -1e-9)  # a larger accelerator is never worse
-    named = dse.from_mapping(
-        {**content, "report": {"sections": ["objectives.partition.report:integration"]}}
-    )
-    report(named, result, tmp_path / "report.html")
-    assert "Which integration?" in (tmp_path / "report.html").read_text()
 
 
-def test_a_study_without_organisations_compares_its_own() -> None:
+def test_a_study_without_organisations_compares_its_own(tmp_path: Path) -> None:
+    profile = str(ROOT / "studies" / "profiles" / "sor.json")
     content = {
         **SMALL,
-        "inputs": {"profiles": str(ROOT / "studies" / "profiles" / "sor.json"), "workload": 0,
-                   "shared_level": 3},
-        "space": {"accelerator_size": {"values": [32, 64]}},
+        "inputs": {"profiles": profile, "workload": 0, "shared_level": 3},
+        "space": {
+            "accelerator_size": {"values": [32, 64]},
+            "accelerator_efficiency": {"values": [0.5]},
+        },
         "objective": [{"maximize": "speedup"}, {"minimize": "accelerator_size"}],
-    }  # fmt: skip
+        "report": {"sections": ["objectives.partition.report:integration"]},
+    }
     study = dse.from_mapping(content)
-    section = integration(study, study.run(workers=1))
+    result = study.run(workers=1)
+    section = integration(study, result)
     assert section.text.startswith("At a penalty of 0 cycles as given is best: 1")
     assert "most sensitive" not in section.text
-
-
-# ── The figures of the docs ──────────────────────────────────────────────────
+    titles = [part.title for part in section.parts if part.title.startswith("Along")]
+    assert titles == ["Along accelerator size, penalty of 0"]  # one value is no curve
+    report(study, result, tmp_path / "report.html")
+    assert "Which integration?" in (tmp_path / "report.html").read_text()
 
 
 def _documented(heading: str) -> pd.DataFrame:
@@ -251,11 +214,6 @@ def _documented(heading: str) -> pd.DataFrame:
     lines = re.findall(r"^\|(.*)\|$", text.partition(heading)[2].partition("\n## ")[0], re.M)
     head, _, *body = [[cell.strip() for cell in line.split("|")] for line in lines]
     return pd.DataFrame(body, columns=head).set_index(head[0]).astype(float)
-
-
-@pytest.fixture(scope="module")
-def defaults(workloads: Workloads) -> pd.DataFrame:
-    return shares(Comparison(workloads, ORGANISATIONS, (0.0, 1.0), {}), "accelerator_size", [128.0])
 
 
 def test_figure_2_of_the_docs(workloads: Workloads) -> None:
@@ -274,20 +232,17 @@ def test_figure_2_of_the_docs(workloads: Workloads) -> None:
         assert np.allclose(written[column], 100 * (speedup - 1), atol=0.051), column
 
 
-def test_figure_3_of_the_docs(defaults: pd.DataFrame) -> None:
+def test_figure_3_of_the_docs_and_the_conclusions_of_the_paper(workloads: Workloads) -> None:
     written = _documented("## Figure 3")
-    for kind in ("optimum", "greedy"):
-        for penalty, column in ((0.0, "no penalty"), (1.0, "1 cycle")):
-            table = at_penalty(by_program(defaults, kind), penalty)["mean"]
-            assert list(written.index) == list(table.index)
-            assert np.allclose(written[f"{kind}, {column}"], table, atol=0.051)
-
-
-def test_the_conclusions_of_the_paper_hold(defaults: pd.DataFrame) -> None:
+    compared = Comparison(workloads, ORGANISATIONS, (0.0, 1.0), {})
+    defaults = shares(compared, "accelerator_size", [128.0])
     for kind in ("optimum", "greedy"):
         before, after = (
             at_penalty(by_program(defaults, kind), penalty)["mean"] for penalty in (0.0, 1.0)
         )
+        for table, column in ((before, "no penalty"), (after, "1 cycle")):
+            assert list(written.index) == list(table.index)
+            assert np.allclose(written[f"{kind}, {column}"], table, atol=0.051)
         lost = before - after
         assert (before.idxmax(), after.idxmax(), lost.idxmax()) == ("SL1", "SL2+", "SL1")
         assert lost["SL1"] > 50

@@ -19,11 +19,7 @@ from objectives.partition.milp import solve_program
 from objectives.partition.model import optimal
 from objectives.partition.problem import PartitionProblem, problem_of
 from objectives.partition.quantities import Architecture, Workloads
-from objectives.partition.solve import (
-    area_front,
-    best_partition,
-    greedy_partition,
-)
+from objectives.partition.solve import area_front, best_partition, greedy_partition
 from tests.partition_examples import organisation, random_program, some_architecture
 
 
@@ -128,7 +124,7 @@ def test_the_optimum_holds_beside_costs_of_any_size(batch: int) -> None:
 def test_what_no_saving_pays_for_is_as_good_as_never_done() -> None:
     rng = np.random.default_rng(7)
     apart = 0
-    for seed in range(40):
+    for seed in range(10):
         graph, a = random_program(9, seed), some_architecture(rng)
         mappings = every_mapping(graph)
         capped, plain = problem_of(graph, a), problem_of(graph, a, capped=False)
@@ -170,21 +166,9 @@ def test_greedy_is_the_paper_s_block_by_block() -> None:
     assert apart > 0  # else greedy would be as good, and the programs too simple
 
 
-@pytest.mark.parametrize("batch", range(2))
-def test_the_minimum_cut_is_the_program_without_an_area_limit(batch: int) -> None:
-    rng = np.random.default_rng(1_000 + batch)
-    for seed in range(40):  # 80 programs in all
-        graph = random_program(int(rng.integers(20, 90)), 50 * batch + seed)
-        problem = problem_of(graph, some_architecture(rng))
-        cut, solved = minimum_cut(problem), solve_program(problem, np.inf)
-        rounding = 1e-9 * problem.magnitude
-        assert problem.value(cut) == pytest.approx(problem.value(solved.chosen), abs=rounding)
-        assert solved.bound == pytest.approx(problem.value(cut), abs=rounding)
-
-
 @pytest.mark.parametrize("scale", [1.0, 2.0**40])
 def test_the_minimum_cut_is_that_of_another_library(scale: float) -> None:
-    for seed in range(5):
+    for seed in range(3):
         problem = problem_of(random_program(150, seed), organisation("SL2+"))
         other = nx.DiGraph()
         other.add_nodes_from(["CPU", "ACC"])
@@ -200,12 +184,8 @@ def test_the_minimum_cut_is_that_of_another_library(scale: float) -> None:
         value, _ = nx.minimum_cut(other, "CPU", "ACC")
         least = float(problem.cost[problem.cost < 0].sum()) - float(problem.all_gain.sum())
         least = least * scale + value
-        bigger = dataclasses.replace(
-            problem,
-            cost=problem.cost * scale,
-            any_cost=problem.any_cost * scale,
-            all_gain=problem.all_gain * scale,
-        )
+        scaled = {n: getattr(problem, n) * scale for n in ("cost", "any_cost", "all_gain")}
+        bigger = dataclasses.replace(problem, **scaled)
         assert bigger.value(minimum_cut(bigger)) == pytest.approx(least, rel=1e-9)
 
 
@@ -218,7 +198,7 @@ def test_the_smallest_of_equal_cuts_is_taken() -> None:
 
 def test_the_front_at_every_size_is_that_of_all_subsets() -> None:
     rng = np.random.default_rng(5)
-    for seed in range(6):
+    for seed in range(3):
         graph = random_program(10, seed)
         a = some_architecture(rng)
         problem = problem_of(graph, a)
@@ -298,30 +278,20 @@ def test_reduction_leaves_less_and_the_same_optimum() -> None:
     assert problem.value(one.chosen) == pytest.approx(less.value(two.chosen), rel=1e-9)
 
 
-def loop(turns: float = 1000.0) -> Graph:
+def test_the_blocks_of_a_loop_move_together_or_not_at_all() -> None:
     """Entry, head and body of a loop, exit: head and body pass control every turn."""
-    none = np.zeros(0, np.int64)
-    return Graph(
-        program="loop",
-        block=np.arange(4),
-        function=("main",) * 4,
-        name=("entry", "head", "body", "exit"),
-        line=np.arange(1, 5),
-        executions=np.array([1.0, turns, turns, 1.0]),
-        operations=np.outer([5.0, 6.0 * turns, 6.0 * turns, 5.0], [1, 0, 0, 0, 0, 0, 0]),
+    none, runs = np.zeros(0, np.int64), np.array([1.0, 1000.0, 1000.0, 1.0])
+    graph = dataclasses.replace(
+        random_program(4, 0),
+        executions=runs,
+        operations=np.outer([5.0, 6.0, 6.0, 5.0] * runs, [1, 0, 0, 0, 0, 0, 0]),
         hits=np.zeros((4, 3)),
         area=np.array([5, 6, 6, 5]),
         movable=np.array([False, True, True, False]),
-        controls=Controls(
-            np.array([0, 1, 2, 1]), np.array([1, 2, 1, 3]), np.array([1.0, turns, turns, 1.0])
-        ),
+        controls=Controls(np.array([0, 1, 2, 1]), np.array([1, 2, 1, 3]), runs),
         registers=Registers(none, none, np.zeros(0), np.zeros(0), np.zeros(0)),
         crossings=Crossings(none, none, np.zeros(0), np.zeros(0), none, none),
     )
-
-
-def test_the_blocks_of_a_loop_move_together_or_not_at_all() -> None:
-    graph = loop()
     decision = decide(graph, organisation("SL2+"), 12)
     # alone: 3,000 cycles saved, 4,000 lost on control; together: 6,000 saved, 4 lost
     assert not decision.greedy.moved.any()

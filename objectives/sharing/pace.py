@@ -182,7 +182,8 @@ def _paces(table: Array) -> Array:
         pace: Array = np.maximum(set_up, slots)
         followed = np.flatnonzero(np.isfinite(alone) & (alone > window * pace))
     pace[np.isinf(alone)] = np.inf
-    first, same = _distinct(table[:, followed])
+    table = np.take(table, followed, axis=1)  # unlike table[:, followed], with contiguous rows
+    first, same = _distinct(table)
     found = np.empty(first.size)
     windows = np.maximum(window[followed[first]], 1).astype(int)
     order = np.argsort(windows, kind="stable")
@@ -191,7 +192,7 @@ def _paces(table: Array) -> Array:
     for alike in np.split(order, np.searchsorted(ordered, longer)):
         for low in range(0, alike.size, _ROWS):
             block = alike[low : low + _ROWS]
-            found[block] = _follow(table[:, followed[first[block]]], windows[block])
+            found[block] = _follow(np.take(table, first[block], axis=1), windows[block])
     pace[followed] = np.maximum(pace[followed], found[same])  # may be less by rounding
     return pace
 
@@ -203,11 +204,11 @@ def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     sums of products, each design is a separate kind.
     """
     mixed = np.zeros(table.shape[1], np.uint64)
-    for row in np.ascontiguousarray(table).view(np.uint64):
+    for row in table.view(np.uint64):
         mixed = (mixed ^ row) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     _, first, same = np.unique(mixed, return_index=True, return_inverse=True)
-    if not np.array_equal(table[:, first[same]], table):
+    if not np.array_equal(np.take(table, first[same], axis=1), table):
         first = same = np.arange(mixed.size)
     return first, same
 

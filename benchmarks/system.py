@@ -7,16 +7,25 @@ Off by more than 3 % is simulated again, longer; what remains is the models'.
 
 import pandas as pd
 
-from tests.system_designs import PREDICTED, deviations, deviations_of_designs, predicted
-from tests.test_system_crypto import GRANULARITY, feasible, front, harsh, study
+from tests.crypto_examples import (
+    PREDICTED,
+    deviations,
+    deviations_of_designs,
+    feasible_designs,
+    front_designs,
+    harsh_systems,
+    predict,
+    study,
+)
 
 
 def main() -> None:
-    hard = harsh(30, seed=1)
+    hard = harsh_systems(30, seed=1)
+    front = front_designs(study().run())
     tables = {
-        "30 of the front": deviations_of_designs(study(), front(), GRANULARITY),
-        "30 feasible designs": deviations_of_designs(study(), feasible(), GRANULARITY),
-        "30 systems of all kinds": deviations(hard, predicted(study(), hard, PREDICTED)),
+        "30 of the front": deviations_of_designs(front),
+        "30 feasible designs": deviations_of_designs(feasible_designs()),
+        "30 systems of all kinds": deviations(hard, predict(hard, PREDICTED)),
     }
     rows = {
         (of, name): (100 * table[name].abs().mean(), 100 * table[name].abs().max())

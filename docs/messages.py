@@ -19,7 +19,7 @@ _FOLDERS = ("dse", "objectives")
 _MESSAGES = re.compile(r"Problem|[A-Z]\w*(Error|Exception)|UsageError|BadParameter")
 
 
-def write_page() -> str:
+def page() -> str:
     """Return the page: per module, the messages in the order of the code."""
     lines = ["Messages of dse, by module. Made by docs/messages.py.\n"]
     for path in sorted(path for folder in _FOLDERS for path in (ROOT / folder).rglob("*.py")):
@@ -97,4 +97,4 @@ def _show(node: ast.expr, known: dict[str, list[ast.expr]]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(write_page(), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")

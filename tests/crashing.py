@@ -99,10 +99,16 @@ class _Crashes:
         if state == "resumed":
             child(lambda: self._interrupted(folder), self._told)
         elif state == "finished":
-            child(lambda: void(self._run(self._study, folder, 1)), self._told)
+            self._undisturbed(folder)
             (folder / "report.html").unlink()
             (folder / "study.db").unlink()
         return folder
+
+    def _undisturbed(self, folder: Path) -> int:
+        def work() -> None:
+            self._run(self._study, folder, 1)
+
+        return child(work, self._told)
 
     def _interrupted(self, folder: Path) -> None:
         seen = 0
@@ -136,7 +142,7 @@ class _Crashes:
         first = self._told.read_text() if code in (TOLD, CRASHED) else ""
         if code == CRASHED:
             return True, f"a traceback: {first}"
-        again = child(lambda: void(self._run(self._study, self._out, 1)), self._told)
+        again = self._undisturbed(self._out)
         if again != DONE:
             return True, f"{first or code}; then, again: {self._told.read_text()}"
         left = [p.name for p in self._out.iterdir() if p.name.startswith(".")]
@@ -152,13 +158,9 @@ class _Crashes:
         """Note the front of a run that nothing disturbs; load what forks are to have."""
         self._run(self._study, self._work / "first", 1)
         folder = self._work / "whole"
-        if child(lambda: void(self._run(self._study, folder, 1)), self._told) != DONE:
+        if self._undisturbed(folder) != DONE:
             raise AssertionError(self._told.read_text())
         self.whole = (folder / "front.csv").read_bytes()
-
-
-def void(_: object) -> None:
-    """Take a value and return none."""
 
 
 def _page(path: Path) -> dict[str, Any]:

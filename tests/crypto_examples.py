@@ -1,41 +1,51 @@
-"""Designs of the shipped crypto study, and what the words of docs/system.md make of them."""
+"""Designs of the shipped crypto study, by the words of docs/system.md, by its models and simulated.
+
+Times are in seconds.
+"""
 
 from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+import dse
 from dse.model.units import read
 from dse.study.catalog import find_catalog, load_catalog
-from tests.oracles.system import System
+from tests.oracles.system import System, saturated_interval, simulate
 
 STUDY = Path(__file__).parents[1] / "studies" / "crypto.toml"
 CLOCK = 1.16e9
 VARIABLES = [
-    "engine",
-    "lanes",
-    "pipeline_depth",
-    "streams",
-    "schedule_period",
-    "calls_in_flight",
+    *("engine", "lanes", "pipeline_depth", "streams", "schedule_period", "calls_in_flight"),
     "interface",
 ]
+PREDICTED = ["call_time", "call_interval"]
+
+
+@cache
+def study() -> dse.Study:
+    return dse.load(STUDY)
+
+
+# ── A design by the words of the page ──
 
 
 def rows(catalog: str) -> dict[str, dict[str, float]]:
-    """Read a catalog's figures: times of engines in seconds, those of interfaces in cycles."""
+    """Read a catalog: times of engines in seconds, times of interfaces in cycles."""
     time = "cycle" if catalog == "interfaces" else "s"
     units = {"ns": time, "ns/B": f"{time}/B"}
     return {
         row.name: {
-            name: read(figure.text, units.get(figure.unit, figure.unit), CLOCK)
-            for name, figure in row.values.items()
+            name: read(value.text, units.get(value.unit, value.unit), CLOCK)
+            for name, value in row.values.items()
         }
         for row in load_catalog(find_catalog(catalog)).rows.values()
     }
@@ -45,17 +55,12 @@ INTERFACES, ENGINES = rows("interfaces"), rows("engines")
 
 
 class Design(NamedTuple):
-    """A design of the study by the words of docs/system.md; times in seconds."""
+    """A design of the study."""
 
     system: System
     engine: dict[str, float]
     interface: dict[str, float]
-    granularity: float
-
-    @property
-    def host_time(self) -> float:
-        """T0 [cycle]."""
-        return float(90 * self.granularity**1.01)
+    host_time: float  # T0 [s]
 
     @property
     def engines(self) -> int:
@@ -68,7 +73,7 @@ class Design(NamedTuple):
         return s.groups * s.turn / s.schedule_period * s.clock_period
 
 
-def design(row: Mapping[str, Any], granularity: float = 1024.0) -> Design:
+def design(row: Mapping[Any, Any], granularity: float = 1024.0) -> Design:
     """Describe a row of the study's variables."""
     engine, interface = ENGINES[row["engine"]], INTERFACES[row["interface"]]
     depth = int(row["pipeline_depth"])
@@ -95,11 +100,18 @@ def design(row: Mapping[str, Any], granularity: float = 1024.0) -> Design:
         context_switch=4,
         clock_period=clock,
     )
-    return Design(system, engine, interface, granularity)
+    return Design(system, engine, interface, 90 * granularity**1.01 / CLOCK)
+
+
+def described(designs: pd.DataFrame) -> list[Design]:
+    return [design(row) for row in designs.to_dict("records")]
+
+
+# ── Samples of designs ──
 
 
 def random_designs(count: int, seed: int) -> pd.DataFrame:
-    """Draw designs of the study, each value as likely as any other of its variable."""
+    """Sample designs of the study, each value as likely as any other of its variable."""
     rng = np.random.default_rng(seed)
     content = tomllib.loads(STUDY.read_text())["space"]
     drawn = {}
@@ -111,3 +123,116 @@ def random_designs(count: int, seed: int) -> pd.DataFrame:
         else:
             drawn[name] = rng.choice(entry.get("values", entry.get("options")), count)
     return pd.DataFrame(drawn)
+
+
+@cache
+def feasible_designs() -> pd.DataFrame:
+    """Return 30 feasible designs at random."""
+    designs = random_designs(3_000, seed=20)
+    return designs[study().evaluate(designs)["feasible"].to_numpy()].head(30)
+
+
+def front_designs(result: dse.StudyResult) -> pd.DataFrame:
+    """Return 30 designs of the front that are far apart in the ranks of all objectives."""
+    designs = result.front.designs
+    names = [objective.name for objective in result.objectives]
+    ranks = designs[names].rank().to_numpy() / len(designs)
+    chosen = [int(ranks[:, 0].argmin())]
+    distance = np.full(len(ranks), np.inf)
+    while len(chosen) < 30:
+        distance = np.minimum(distance, np.abs(ranks - ranks[chosen[-1]]).max(axis=1))
+        chosen.append(int(distance.argmax()))
+    return designs.iloc[chosen]
+
+
+def harsh_systems(count: int, seed: int) -> list[System]:
+    """Sample systems of all kinds in which no part is used above 0.6, by the models' own words."""
+    rng = np.random.default_rng(seed)
+
+    def within(low: float, high: float) -> float:
+        return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+    def sample() -> System:
+        depth = int(rng.choice([1, 2, 4, 8]))
+        granularity = float(rng.choice([16, 64, 256, 1024]))
+        return System(
+            total_streams=64,
+            streams=int(rng.choice([8, 16, 32, 64])),
+            granularity=granularity,
+            call_rate=within(1e6, 64e6) / granularity,
+            calls_in_flight=int(rng.choice([1, 2, 3, 4, 8])),
+            set_up_time=within(5e-8, 2e-6),
+            link_occupancy_time=within(1e-9, 3e-7),
+            travel_time=within(5e-8, 2e-6),
+            shared_link=bool(rng.integers(2)),
+            lanes=int(rng.integers(1, 9)),
+            element_bytes=16,
+            passes=int(rng.choice([1, 4])),
+            pipeline_depth=depth,
+            schedule_period=int(rng.choice([1, 2, 4, 8, 16, 32])),
+            context_switch=4,
+            clock_period=23e-9 / (1 + 0.7 * (depth - 1)),
+        )
+
+    samples = [sample() for _ in range(40 * count)]
+    names = ("stream_utilization", "engine_utilization", "link_utilization")
+    used = predict(samples, names).max(axis=1)
+    return [samples[i] for i in np.flatnonzero((used > 0.1) & (used < 0.6))[:count]]
+
+
+# ── Predictions of the models, and their deviations from the simulation ──
+
+
+def predict(systems: Sequence[System], names: Iterable[str]) -> pd.DataFrame:
+    """Return quantities of systems by the study's models, whatever the study's own inputs are."""
+    table = pd.DataFrame([vars(system) for system in systems]).astype(float)
+    times = ("set_up_time", "link_occupancy_time", "travel_time")
+    bound = {field.name: table[field.name] for field in fields(System) if field.name not in times}
+    bound |= {
+        "interface_overhead": table["set_up_time"] * CLOCK,
+        "interface_overhead_per_byte": 0 * table["granularity"],
+        "interface_latency": table["travel_time"] * CLOCK,
+        "interface_latency_per_byte": table["link_occupancy_time"] / table["granularity"] * CLOCK,
+    }
+    conditions = {name: tuple(map(float, column)) for name, column in bound.items()}
+    space, model_graph = study().evaluator.space, study().evaluator.model_graph
+    columns = space.columns(space.from_index(np.zeros(1, int)))
+    values = model_graph.evaluate([(name, conditions) for name in names], columns)
+    found = {}
+    for name, value in zip(names, values, strict=True):
+        clock = CLOCK if model_graph.quantities[name].unit == "cycle" else 1.0
+        found[name] = np.asarray(value, dtype=np.float64).reshape(-1) / clock
+    return pd.DataFrame(found)
+
+
+def deviations_of_designs(designs: pd.DataFrame) -> pd.DataFrame:
+    """Return the deviations of the study's values from the simulation of its designs."""
+    found, values = described(designs), study().evaluate(designs).reset_index(drop=True)
+    host = pd.Series([d.host_time for d in found])
+    times = {"call_time": values["call_time"] / CLOCK, "call_interval": host / values["speedup"]}
+    return deviations([d.system for d in found], pd.DataFrame(times))
+
+
+def deviations(systems: Sequence[System], predicted: pd.DataFrame) -> pd.DataFrame:
+    """Return the deviations of predicted times as fractions of the simulated, a row per system."""
+    table = zip(systems, predicted.to_dict("records"), strict=True)
+    return pd.DataFrame([_deviation(system, row, seed) for seed, (system, row) in enumerate(table)])
+
+
+def _deviation(
+    system: System, predicted: Mapping[Any, float], seed: int, calls: int = 20_000
+) -> dict[str, float]:
+    """Simulate a system; simulate it again with twenty times the calls if it is off by above 3 %.
+
+    A deviation of that size may be chance.
+    """
+    measured = simulate(system, calls, seed)
+    simulated = {
+        "call_time": measured.call_time,
+        "call_interval": saturated_interval(system, calls // 50, seed),
+    }
+    found = {name: predicted[name] / simulated[name].mean - 1 for name in PREDICTED}
+    doubtful = max(map(abs, found.values())) > 0.03 or abs(measured.carried - 1) > 0.005
+    if doubtful and calls <= 20_000:
+        return _deviation(system, predicted, seed + 1, 20 * calls)
+    return found | {"carried": measured.carried}

@@ -7,6 +7,7 @@ and so is an input that takes more than `SECONDS` of CPU time.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
@@ -33,22 +34,8 @@ ROOT = Path(__file__).parents[1]
 SECONDS = 10
 _WORDS = (
     *("0", "-1", "1e308", "1e400", "nan", "inf", "-inf", "1e-320", "9" * 30, "9" * 5000),
-    *(
-        "true",
-        "null",
-        '""',
-        "[]",
-        "{}",
-        "[[",
-        "]]",
-        "}}",
-        '"',
-        "'",
-        '"""',
-        "\\",
-        "\\u0000",
-        "\\ud800",
-    ),
+    *("true", "null", '""', "[]", "{}", "[[", "]]", "}}", '"', "'", '"""'),
+    *("\\", "\\u0000", "\\ud800"),
     *("\x00", "\x1b[2J", "\x9b", "\ufeff", "\u202e", "ß", "=", ",", ";", "\t", "\r", "\n\n", "#"),
     *("[" * 300, "{" * 300, "(" * 300, "a." * 300, "-" * 300, "x" * 20_000, "1 GiB", "% / s", "**"),
     *("..", "/", "/dev/zero", "../../etc/passwd", "builtins:eval", "nothing.py:f", "__class__"),
@@ -146,29 +133,12 @@ def _read_programs(folder: Path) -> None:
     from objectives.partition import Workloads
 
     for load in (load_dataflows, Workloads.load):
-        try:
+        with contextlib.suppress(DseError):
             load(folder / "p")
-        except DseError:
-            continue
-
-
-def _callgrind(folder: Path, number: int) -> Sequence[Path]:
-    return _placed(folder, {"p": GRIND})
 
 
 def _table(folder: Path, number: int) -> Sequence[Path]:
-    (folder / "study.toml").write_text(OF_TABLE)
-    return _placed(folder, {"t.csv": TABLE})
-
-
-def _read_table(folder: Path) -> None:
-    import dse
-
-    dse.load(folder / "study.toml")
-
-
-def _times(folder: Path, number: int) -> Sequence[Path]:
-    return _placed(folder, {"fit.csv": TIMES})
+    return _placed(folder, {"t.csv": TABLE, "study.toml": OF_TABLE})[:1]
 
 
 def _read_times(folder: Path) -> None:
@@ -195,8 +165,7 @@ COMMANDS = (
 
 def _command(folder: Path, number: int) -> Sequence[Path]:
     _study(folder, 0)
-    _times(folder, 0)
-    _placed(folder, {"p.json": '{"format": "dse profile"}'})
+    _placed(folder, {"fit.csv": TIMES, "p.json": '{"format": "dse profile"}'})
     shutil.copytree(ROOT / "tests" / "folders" / "format-4", folder / "run")
     return _placed(folder, {"line": COMMANDS[number % len(COMMANDS)]})
 
@@ -237,9 +206,9 @@ KINDS = {
     "study": Kind(_study, _read_study),
     "catalog": Kind(_catalog, _read_catalog),
     "profile": Kind(_profile, _read_programs),
-    "callgrind": Kind(_callgrind, _read_programs),
-    "table": Kind(_table, _read_table),
-    "times": Kind(_times, _read_times),
+    "callgrind": Kind(lambda folder, _: _placed(folder, {"p": GRIND}), _read_programs),
+    "table": Kind(_table, _read_study),
+    "times": Kind(lambda folder, _: _placed(folder, {"fit.csv": TIMES}), _read_times),
     "command": Kind(_command, _read_command),
     "folder": Kind(_folder, _read_folder),
 }
@@ -281,17 +250,8 @@ def damaged(content: bytes, draw: np.random.Generator) -> bytes:
 _VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 1e308, 2**63, 2**64, -(2**70), float("nan"), float("inf"), 1e-320, 0.5),
     *("", "x", "1 GHz", "5 %", "-3 kLUT", "nan", "a" * 3000, "\u202e", "a\nb", "../x", "speed"),
-    *(
-        [],
-        {},
-        [[]],
-        [{}],
-        {"": 1},
-        [1, "a"],
-        ["1 KiB", "2 KiB"],
-        {"of": {"of": [1]}},
-        list(range(2000)),
-    ),
+    *([], {}, [[]], [{}], {"": 1}, [1, "a"], ["1 KiB", "2 KiB"], {"of": {"of": [1]}}),
+    list(range(2000)),
 )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import networkx as nx
 
-ROOT = Path(__file__).parents[1]
+from tests.docs.pages import ROOT, load_script
 
 
 def modules(package: str) -> dict[str, Path]:
@@ -46,23 +44,16 @@ def test_no_import_goes_in_a_circle() -> None:
     assert graph.number_of_edges() > 400
 
 
-def map_writer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("architecture", ROOT / "docs" / "architecture.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+WRITER = load_script("docs/architecture.py")
 
 
 def test_the_map_shows_the_packages() -> None:
-    writer = map_writer()
-    assert writer.page() == writer.PAGE.read_text(), "run python docs/architecture.py"
+    assert WRITER.page() == WRITER.PAGE.read_text(), "run python docs/architecture.py"
 
 
 def test_each_package_lists_its_modules() -> None:
     missing = []
-    for path in map_writer().packages():
+    for path in WRITER.packages():
         text = ast.get_docstring(ast.parse(path.read_text())) or ""
         for module in path.parent.glob("[!_]*.py"):
             if not re.search(rf"\b{module.stem}\b", text):

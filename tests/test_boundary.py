@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +27,7 @@ from tests.commands import called
 from tests.toy import STUDY, acting, written
 
 ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "tests" / "folders" / "format-4"
 MOST = 3 * LONGEST_MESSAGE  # a usage line and an indented list of problems are added to it
 OF_TABLE = '[study]\nname = "t"\ntable = {}\n[[objective]]\nmaximize = "a"\n'
 PROGRAM = """
@@ -46,60 +46,37 @@ maximize = "speedup"
 # Commands
 
 
-def _replaced(old: str, new: str) -> Callable[[Path], None]:
+def _replaced(old: str, new: str) -> dict[str, str]:
     assert old in STUDY
-    return lambda folder: void(written(folder, text=STUDY.replace(old, new, 1)))
+    return {"study.toml": STUDY.replace(old, new, 1)}
 
 
-def void(_: object) -> None:
-    """Take a value and return none."""
+def _of_table(content: str, table: str = '"t.csv"') -> dict[str, str]:
+    return {"t.csv": content, "study.toml": OF_TABLE.format(table)}
 
 
-def _objectives(folder: Path) -> None:
-    written(folder, '[[objective]]\nminimize = "nothing"\n' * 50)
-
-
-def _table(folder: Path) -> None:
-    (folder / "t.csv").write_text("a,b\n1,2\n")
-    (folder / "study.toml").write_text(OF_TABLE.format('["t.csv"]'))
-
-
-def _long_column(folder: Path) -> None:
-    (folder / "t.csv").write_text(f"a,b,{'x' * 70_000}\n1,2,3\n2,1,4\n")
-    (folder / "study.toml").write_text(OF_TABLE.format('"t.csv"'))
-
-
-def _quotation(folder: Path) -> None:
-    (folder / "t.csv").write_text('a,b\n1,2\n3,"4\n')
-    (folder / "study.toml").write_text(OF_TABLE.format('"t.csv"'))
-
-
-def _profile(folder: Path) -> None:
+def _profile() -> dict[str, str]:
     profile = json.loads((ROOT / "studies" / "profiles" / "sor.json").read_text())
     for function in profile["functions"]:
         function["line"] = 2**64
-    (folder / "p.json").write_text(json.dumps(profile))
+    return {"p.json": json.dumps(profile)}
 
 
-def _summary(folder: Path) -> None:
-    shutil.copytree(ROOT / "tests" / "folders" / "format-4", folder / "run")
-    path = folder / "run" / "summary.json"
-    summary = json.loads(path.read_text())
+def _summary() -> dict[str, str]:
+    summary = json.loads((FOLDER / "summary.json").read_text())
     for column in summary["columns"]:
         column["unit"] = {"of": "LUT"}
-    path.write_text(json.dumps(summary))
-
-
-def _garbage(folder: Path) -> None:
-    (folder / "p.ll").write_text("define void @f() {\n garbage\n}\n")
+    return {"run/summary.json": json.dumps(summary)}
 
 
 CHECK = ["check", "study.toml"]
 NOT_UTF_8 = "bad\udcff"
 OVER = '[[objective]]\nminimize = "cost"\nover = { clock = ["1 GHz", "2 sheep"] }\n'
-ROWS: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
-    "a table in a list": (_table, CHECK, "study.table"),
-    "more objectives than allowed": (_objectives, CHECK, "objective"),
+WEIGHTS = {"study.toml": f'{STUDY}{OVER}reduce = "mean"\nweights = [1, 2]\n'}
+OBJECTIVES = {"study.toml": STUDY + '[[objective]]\nminimize = "nothing"\n' * 50}
+ROWS: dict[str, tuple[dict[str, str], list[str], str]] = {
+    "a table in a list": (_of_table("a,b\n1,2\n", '["t.csv"]'), CHECK, "study.table"),
+    "more objectives than allowed": (OBJECTIVES, CHECK, "objective"),
     "a long value": (_replaced("20 kLUT", "x" * 100_000), CHECK, "at_most"),
     "a long name": (_replaced('"speed"', f'"{"x" * 100_000}"'), CHECK, "objective[1].maximize"),
     "a long key": (_replaced("[study]", f"{'a' * 70_000} = 1\n[study]"), CHECK, "70,000 char"),
@@ -107,28 +84,35 @@ ROWS: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "control characters": (_replaced('"toy"', '"to\\u001b[31my"'), CHECK, "U+001B"),
     "a path with a zero": (_replaced(".py:toy", "\\u0000.py:toy"), CHECK, "models[1]: holds"),
     "a function of Python": (_replaced("toy_model.py:toy", "builtins:eval"), CHECK, "no function"),
-    "a weight without a value": (
-        lambda folder: void(written(folder, f'{OVER}reduce = "mean"\nweights = [1, 2]\n')),
-        CHECK,
-        "over.clock: unknown unit",
+    "a weight without a value": (WEIGHTS, CHECK, "over.clock: unknown unit"),
+    "a long column": (_of_table(f"a,b,{'x' * 70_000}\n1,2,3\n2,1,4\n"), CHECK, "70,000 characters"),
+    "an open quotation mark": (_of_table('a,b\n1,2\n3,"4\n'), CHECK, "close each quotation mark"),
+    "a line beyond 64 bits": (_profile(), ["profile", "p.json"], "functions.0.line"),
+    "the same, for a study": (
+        _profile(),
+        ["new", "s.toml", "--from", "p.json"],
+        "functions.0.line",
     ),
-    "a long column": (_long_column, CHECK, "70,000 characters"),
-    "an open quotation mark": (_quotation, CHECK, "close each quotation mark"),
-    "a line beyond 64 bits": (_profile, ["profile", "p.json"], "functions.0.line"),
-    "the same, for a study": (_profile, ["new", "s.toml", "--from", "p.json"], "functions.0.line"),
-    "a unit that is a table": (_summary, ["explain", "run"], "columns.0.unit: Input should be"),
-    "IR that is none": (_garbage, ["profile", "p.ll"], "LLVM cannot process the IR"),
-    "a study's name in bytes": (void, ["check", f"{NOT_UTF_8}.toml"], "not UTF-8"),
-    "a folder's name in bytes": (void, ["report", NOT_UTF_8], "not UTF-8"),
-    "a long file name": (void, ["check", "x" * 5000], "File name too long"),
-    "a long option": (void, ["run", "--" + "x" * 90_000], "No such option"),
+    "a unit that is a table": (_summary(), ["explain", "run"], "columns.0.unit: Input should be"),
+    "IR that is none": (
+        {"p.ll": "define void @f() {\n garbage\n}\n"},
+        ["profile", "p.ll"],
+        "LLVM cannot process the IR",
+    ),
+    "a study's name in bytes": ({}, ["check", f"{NOT_UTF_8}.toml"], "not UTF-8"),
+    "a folder's name in bytes": ({}, ["report", NOT_UTF_8], "not UTF-8"),
+    "a long file name": ({}, ["check", "x" * 5000], "File name too long"),
+    "a long option": ({}, ["run", "--" + "x" * 90_000], "No such option"),
 }
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_an_odd_input_is_bad_input_in_a_short_message(row: str, tmp_path: Path) -> None:
-    build, arguments, words = ROWS[row]
-    build(tmp_path)
+    files, arguments, words = ROWS[row]
+    written(tmp_path)
+    shutil.copytree(FOLDER, tmp_path / "run")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
     done = called(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr[:MOST]
     assert words in done.stderr[:MOST]
@@ -268,17 +252,15 @@ def test_a_catalog_is_a_regular_file_of_the_folder(tmp_path: Path) -> None:
         dse.load(path)
 
 
-@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 3_000])
-def test_a_catalog_with_a_number_without_end_is_reported(value: str, tmp_path: Path) -> None:
-    (tmp_path / "c.toml").write_text(f'about = "a"\nn = {value}\n')
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 200_000])
+def test_a_value_without_end_is_reported(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(f'about = "a"\nn = {value}\n')
     with pytest.raises(InputError, match=r"is not TOML|is nested too deeply"):
-        load_catalog(tmp_path / "c.toml")
-
-
-def test_a_summary_nested_without_end_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "summary.json").write_text("[" * 200_000)
+        load_catalog(path)
+    path.write_text(value)
     with pytest.raises(InputError, match="is not JSON"):
-        read_json(tmp_path / "summary.json")
+        read_json(path)
 
 
 def test_a_broken_checkpoint_is_reported(tmp_path: Path) -> None:

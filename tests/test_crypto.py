@@ -1,4 +1,10 @@
-"""The shipped study of AES on an UltraSPARC T2 class host: front, values, times by other means."""
+"""The shipped study of AES on an UltraSPARC T2 class host: front, values, times by other means.
+
+`call_time` and `call_interval` are within 5 % of the simulation of the whole system. The sources of
+this deviation: of the waits for thread, window and engine only the largest counts; calls meet on a
+link as if no thread had spaced them; a stream that always has a request finds the mean wait there.
+`benchmarks/system.py` prints the deviations.
+"""
 
 from __future__ import annotations
 
@@ -13,41 +19,48 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 import dse
-from tests.crypto_examples import CLOCK, STUDY, VARIABLES, Design, design, random_designs
+from tests.crypto_examples import (
+    CLOCK,
+    PREDICTED,
+    STUDY,
+    VARIABLES,
+    Design,
+    described,
+    design,
+    deviations,
+    deviations_of_designs,
+    feasible_designs,
+    front_designs,
+    harsh_systems,
+    predict,
+    random_designs,
+    study,
+)
+from tests.oracles.system import ENDLESS, System, saturated_interval, simulate
 
 OBJECTIVES = ["speedup", "break_even", "call_time", "area"]
 
 
 class Drawn(NamedTuple):
     design: Design
-    values: dict[str, Any]
-    row: dict[str, Any]
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
-
-
-@cache
-def study() -> dse.Study:
-    return dse.load(STUDY)
+    values: dict[Any, Any]
 
 
 @pytest.fixture(scope="module")
-def result(crypto_run: Path) -> tuple[dse.StudyResult, Path]:
-    return dse.load_result(crypto_run), crypto_run
+def result(crypto_run: Path) -> dse.StudyResult:
+    return dse.load_result(crypto_run)
 
 
 @cache
 def drawn() -> tuple[pd.DataFrame, list[Drawn]]:
-    """Draw designs; return them, and each with its values and what the words make of it."""
+    """Sample designs; return them, and each by the words of the page with its values."""
     designs = random_designs(12_000, seed=1)
     designs = designs[designs["streams"] >= designs["pipeline_depth"]].reset_index(drop=True)
-    values = records(study().evaluate(designs))
-    pairs = zip(records(designs), values, strict=True)
-    return designs, [Drawn(design(row), value, row) for row, value in pairs]
+    values = study().evaluate(designs).to_dict("records")
+    return designs, [Drawn(*pair) for pair in zip(described(designs), values, strict=True)]
 
 
 def feasible() -> list[Drawn]:
@@ -69,16 +82,15 @@ def _front(points: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array(sorted(found))
 
 
-def test_front_by_other_means(result: tuple[dse.StudyResult, Path]) -> None:
-    found, folder = result
+def test_front_by_other_means(result: dse.StudyResult, crypto_run: Path) -> None:
     space = study().evaluator.space
-    assert found.certificate.complete
-    assert found.certificate.evaluated == space.size == 1_182_720
+    assert result.certificate.complete
+    assert result.certificate.evaluated == space.size == 1_182_720
     points = space.from_index(np.arange(space.size))
     judged = study().evaluator.evaluate(points)
     values = pd.DataFrame(judged.objectives, columns=OBJECTIVES)
     at = np.flatnonzero(judged.feasible)
-    assert found.certificate.feasible == len(at)
+    assert result.certificate.feasible == len(at)
     some = slice(0, None, 97)  # the same designs by the names of their options
     designs = pd.DataFrame({name: points[name][some] for name in VARIABLES})
     for name, entry in tomllib.loads(STUDY.read_text())["space"].items():
@@ -91,7 +103,7 @@ def test_front_by_other_means(result: tuple[dse.StudyResult, Path]) -> None:
     # scaled so that the sum that picks the next point is not ruled by the area
     points = values[OBJECTIVES].to_numpy()[at] * signs / np.array([1.0, 1e1, 1e4, 1e5])
     front = at[_front(points)]
-    written = pd.read_csv(folder / "front.csv", index_col="design").sort_index()
+    written = pd.read_csv(crypto_run / "front.csv", index_col="design").sort_index()
     np.testing.assert_array_equal(written.index, front)
     for name in OBJECTIVES:
         np.testing.assert_array_equal(written[name], values[name].to_numpy()[front])
@@ -118,7 +130,7 @@ def _loads(d: Design) -> tuple[float, float]:
 
 
 def test_areas_and_constraints_by_hand() -> None:
-    for d, values, _ in drawn()[1]:
+    for d, values in drawn()[1]:
         assert values["area"] == pytest.approx(_area(d), rel=1e-12)
         engine, link = _loads(d)
         allowed = d.system.streams * d.interface["engines_per_core"] <= 8
@@ -128,17 +140,17 @@ def test_areas_and_constraints_by_hand() -> None:
         if values["feasible"]:
             assert allowed
         elif allowed:
-            assert d.system.call_rate / CLOCK * d.host_time / values["speedup"] > 0.6
+            assert d.system.call_rate * d.host_time / values["speedup"] > 0.6
     assert len(feasible()) > 500
 
 
 def test_what_must_hold_of_every_feasible_design() -> None:
     """An engine carries its load, a thread its set-ups, and nothing is sooner than its parts."""
-    for d, values, _ in feasible():
+    for d, values in feasible():
         s = d.system
         peak = s.lanes * s.element_bytes / (s.passes * s.clock_period)
         assert s.streams * 4e6 < peak
-        interval = d.host_time / values["speedup"] / CLOCK * (1 + 1e-9)
+        interval = d.host_time / values["speedup"] * (1 + 1e-9)
         assert interval >= s.set_up_time
         assert interval >= s.lane_elements * d.slot_time
         assert interval >= s.link_occupancy_time
@@ -164,54 +176,69 @@ def test_more_of_one_thing() -> None:
     assert (alone["area"] <= base["area"]).all()
 
 
-def _worst_interval(d: Design, clocks_a_round: float) -> float:
-    """Follow a stream back to back from every phase; return its slowest mean pace [s]."""
-    s = d.system
-    slowest = 0.0
-    for start in np.arange(0.0, clocks_a_round, max(clocks_a_round / 16, 0.5)):
-        ends = [start * s.clock_period] * s.calls_in_flight
-        thread, free, calls = 0.0, 0, 40 * s.calls_in_flight
-        for _ in range(calls):
-            thread = max(thread, ends[-s.calls_in_flight]) + s.set_up_time
-            arrived = thread + s.link_occupancy_time + s.travel_time
-            slot = free
-            while s.slot_clock(0, slot) * s.clock_period < arrived - 1e-15:
-                slot += 1
-            free = slot + s.lane_elements
-            ends.append((s.slot_clock(0, free - 1) + s.pipeline_depth) * s.clock_period)
-        half = calls // 2
-        slowest = max(slowest, (ends[-1] - ends[-1 - half]) / half)
-    return slowest
-
-
-def test_from_the_break_even_on_calls_are_as_fast_as_on_the_host() -> None:
-    slow = [found for found in feasible() if found.values["break_even"] > 40][::12]
-    assert len(slow) > 5
-    for _, values, row in slow:
-        pays = values["break_even"]
-        for granularity in (pays, pays + 1, 1.3 * pays, 2.9 * pays):
-            d = design(row, granularity)
-            s = d.system
-            _, load = _loads(d)
-            wait = s.link_occupancy_time * load / (2 * (1 - load))
-            late = d._replace(system=replace(s, travel_time=s.travel_time + wait))
-            round_clocks = s.groups * s.turn
-            # the mean over half the calls starts and ends anywhere in a round
-            slack = round_clocks * s.clock_period / (20 * s.calls_in_flight)
-            assert _worst_interval(late, round_clocks) <= d.host_time / CLOCK + slack
-
-
-def test_sampled_search_finds_much_of_the_front(
-    tmp_path: Path, result: tuple[dse.StudyResult, Path]
-) -> None:
+def test_sampled_search_finds_much_of_the_front(tmp_path: Path, result: dse.StudyResult) -> None:
     path = tmp_path / "crypto.toml"
     path.write_text(
         STUDY.read_text() + '\n[search]\nmethod = "evolution"\nevaluations = 20000\nseed = 1\n'
     )
     found = dse.load(path).run()
-    whole = result[0]
-    worst = {o.name: float(whole.front.designs[o.name].max()) * 1.1 for o in whole.objectives}
+    worst = {o.name: float(result.front.designs[o.name].max()) * 1.1 for o in result.objectives}
     worst["speedup"] = 0.0
-    share = found.hypervolume(worst) / whole.hypervolume(worst)
+    share = found.hypervolume(worst) / result.hypervolume(worst)
     assert math.isfinite(share)
     assert 0.95 < share <= 1.0
+
+
+# ── The models and the simulation of the whole system ──
+
+
+def check_deviations(found: pd.DataFrame) -> None:
+    assert len(found) == 30
+    assert found[PREDICTED].abs().max().max() < 0.05
+    assert found["carried"].min() > 0.99  # no design has more to do than it can
+
+
+def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:
+    check_deviations(deviations_of_designs(front_designs(result)))
+
+
+def test_random_feasible_designs_are_what_the_simulation_finds() -> None:
+    check_deviations(deviations_of_designs(feasible_designs()))
+
+
+def test_systems_of_all_kinds_are_what_the_simulation_finds() -> None:
+    systems = harsh_systems(30, seed=1)
+    check_deviations(deviations(systems, predict(systems, PREDICTED)))
+
+
+def test_engine_time_lies_in_the_interval_of_calls_straight_at_the_engine(
+    result: dse.StudyResult,
+) -> None:
+    """Another simulation, of more calls, meets an interval of 99 % that was missed by chance."""
+    systems = [d.system for d in described(pd.concat([front_designs(result), feasible_designs()]))]
+    straight = [
+        replace(s, set_up_time=0, link_occupancy_time=0, travel_time=0, calls_in_flight=ENDLESS)
+        for s in systems
+    ]
+    exact = predict(systems, ["engine_time"])["engine_time"]
+    missed = [
+        (system, time)
+        for seed, (system, time) in enumerate(zip(straight, exact, strict=True))
+        if not within(system, time, 10_000, seed)
+    ]
+    assert len(missed) <= stats.binom.ppf(0.999, len(straight), 0.01)
+    assert all(within(system, time, 80_000, 1_000) for system, time in missed)
+
+
+def within(system: System, time: float, calls: int, seed: int) -> bool:
+    found = simulate(system, calls, seed).engine_time
+    return found.low <= time <= found.high
+
+
+@pytest.mark.parametrize("factor", [1, 1.7, 6])
+def test_from_the_break_even_on_calls_back_to_back_are_as_fast_as_the_host(
+    result: dse.StudyResult, factor: float
+) -> None:
+    for seed, row in enumerate(front_designs(result).iloc[:10].to_dict("records")):
+        found = design(row, factor * row["break_even"])
+        assert saturated_interval(found.system, 300, seed).mean <= found.host_time * (1 + 1e-9)

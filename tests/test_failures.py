@@ -67,6 +67,11 @@ def test_what_raises_is_named_with_its_first_design(body: str, words: str, tmp_p
     skipped = run(_study(tmp_path, body, added=SKIPS), tmp_path / "skipped", 2)
     assert skipped.certificate.evaluated == 360
     assert any("design 180 (lanes = 7" in note and words in note for note in skipped.notes)
+    assert sum("skipped, as a model raised" in note for note in skipped.notes) == 11
+    assert "20 more, designs 190, 191," in " ".join(skipped.notes)
+    excluded = run(_study(tmp_path, "lanes = np.where(lanes == 7, np.nan, lanes)"), None, 1)
+    fronts = [r.front.designs.drop(columns=["speed"]) for r in (skipped, excluded)]
+    pd.testing.assert_frame_equal(fronts[0], fronts[1])
 
 
 @pytest.mark.parametrize(
@@ -87,23 +92,20 @@ def test_what_breaks_the_contract_ends_a_run_and_is_named_with_its_first_design(
 
 
 @pytest.mark.parametrize("method", SEARCHES)
-def test_a_length_that_fits_by_accident_is_not_taken_for_values(
+def test_a_search_ends_if_every_design_raises_or_a_length_fits_by_accident(
     method: str, tmp_path: Path
 ) -> None:
-    """Halves of 50 designs are of 3 at some time, as what the model returns is."""
-    words = r"toy_model.py:toy returned 'speed' of shape \(3,\) for inputs"
-    with pytest.raises((StoppedError, InputError), match=words):
-        run(_study(tmp_path, f"if (np.asarray(lanes) > 1).any(): {THREE}", method, SKIPS), None, 1)
-
-
-@pytest.mark.parametrize("method", SEARCHES)
-def test_that_every_design_raises_is_reported_with_the_first(method: str, tmp_path: Path) -> None:
     words = (
         r"^toy: models raised for all of the \d+ designs looked at, first for design \d+ \(lanes"
         r" = .*raised KeyError: 'no luck'$"
     )
     with pytest.raises(StoppedError, match=words):
-        run(_study(tmp_path, "raise KeyError('no luck')", method, SKIPS), None, 1)
+        run(_study(tmp_path / "all", "raise KeyError('no luck')", method, SKIPS), None, 1)
+    # halves of 50 designs are of 3 at some time, as what the model returns is
+    words = r"toy_model.py:toy returned 'speed' of shape \(3,\) for inputs"
+    body = f"if (np.asarray(lanes) > 1).any(): {THREE}"
+    with pytest.raises((StoppedError, InputError), match=words):
+        run(_study(tmp_path / "length", body, method, SKIPS), None, 1)
 
 
 @pytest.mark.parametrize("method", SEARCHES)
@@ -136,15 +138,6 @@ def test_a_run_goes_on_without_what_raises_and_resumes_with_the_same_notes(
         named = re.search(r"design (\d+) \(lanes = (\d+), ", note)
         if named and int(named[1]) in whole.designs.index:
             assert whole.designs["lanes"][int(named[1])] == int(named[2]) == 7
-
-
-def test_the_front_without_what_raises_is_that_of_the_others(tmp_path: Path) -> None:
-    skipped = run(_study(tmp_path, RAISES, added=SKIPS), None, 2)
-    excluded = run(_study(tmp_path, "lanes = np.where(lanes == 7, np.nan, lanes)"), None, 1)
-    fronts = [r.front.designs.drop(columns=["speed"]) for r in (skipped, excluded)]
-    pd.testing.assert_frame_equal(fronts[0], fronts[1])
-    assert sum("skipped, as a model raised" in note for note in skipped.notes) == 11
-    assert "20 more, designs 190, 191," in " ".join(skipped.notes)
 
 
 def test_what_a_model_does_to_its_process_does_not_affect_the_run(tmp_path: Path) -> None:

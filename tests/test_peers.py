@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import evolution, guided, peer_problems, peers
+from benchmarks import guided, peer_problems, peers
 from benchmarks.peer_searches import SEARCHES, Task, installed
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import is_nondominated
@@ -27,6 +27,18 @@ def test_the_comparison_runs(
     assert all(0.0 <= float(share) <= 1.0 for row in rows.values() for share in row[3:])
 
 
+def test_measures_are_of_the_true_front() -> None:
+    evaluator = peer_problems.five(2).evaluator
+    points, _, designs = peers.enumerated(evaluator)
+    assert designs == evaluator.space.size
+    truth = peers.Truth.of(points, evaluator.signs, "")
+    assert truth.volume(points) == pytest.approx(1.0)
+    assert truth.covered(points) == 1.0
+    half = truth.points[::2]
+    assert 0.0 < truth.volume(half) < 1.0
+    assert truth.covered(half) < 1.0
+
+
 def test_designs_are_counted_until_points_of_the_front_are_found() -> None:
     evaluator = peer_problems.five(2).evaluator
     judged = evaluator.evaluate(evaluator.space.from_index(np.arange(evaluator.space.size or 0)))
@@ -40,27 +52,13 @@ def test_designs_are_counted_until_points_of_the_front_are_found() -> None:
     assert found.volumes[len(points)] == pytest.approx(1.0)
     reached = int(found.reached)
     assert truth.volume(points[:reached]) >= 0.99 > truth.volume(points[: reached - 1])
-
-
-def test_a_design_that_is_nearly_as_good_covers_a_point_of_the_front() -> None:
-    evaluator = peer_problems.five(2).evaluator
-    judged = evaluator.evaluate(evaluator.space.from_index(np.arange(evaluator.space.size or 0)))
-    truth = peers.Truth.of(judged.objectives * evaluator.signs, evaluator.signs, "")
+    # a design that is nearly as good covers a point
     best = truth.points[:1] * evaluator.signs
     for worse, covered in ((1.009, True), (1.011, False)):
         factor = np.where(evaluator.signs > 0, worse, 1.0 / worse)
         near = Evaluated(best * factor, np.empty((1, 0)), np.ones(1, dtype=bool))
         alone = peers.Truth(truth.points[:1], truth.logs, truth.signs, "")
         assert (guided.course(alone, near, 1.0).covered[-1] == 1.0) == covered
-    assert guided.quartiles([3.0, 1.0, np.inf, 2.0, 5.0]) == "3 (2 to 5)"
-    assert guided.quartiles([1.0, np.inf, np.inf]) == "–"
-
-
-def test_what_a_design_costs_evolution_is_the_sum_of_its_parts() -> None:
-    costs, state = evolution.searched(peer_problems.five(4).evaluator, 3_000, 500, 0)
-    assert len(state.unit) == 3_000
-    assert min(costs.values()) >= 0.0
-    assert costs.pop("together") == pytest.approx(sum(costs.values()))
 
 
 def test_the_comparison_for_costly_models_runs(
@@ -73,18 +71,6 @@ def test_the_comparison_for_costly_models_runs(
     guided.main()
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
     assert [row.split("|")[1].strip() for row in rows[1:]] == list(guided.SEARCHES)
-
-
-def test_shares_are_of_the_true_front() -> None:
-    study = peer_problems.queue(4)
-    points, _, designs = peers.enumerated(study.evaluator)
-    assert designs == study.evaluator.space.size
-    truth = peers.Truth.of(points, study.evaluator.signs, "")
-    assert truth.volume(points) == pytest.approx(1.0)
-    assert truth.covered(points) == 1.0
-    half = truth.points[::2]
-    assert 0.0 < truth.volume(half) < 1.0
-    assert truth.covered(half) < 1.0
 
 
 def test_a_penalty_is_worse_than_any_feasible_design() -> None:
@@ -100,16 +86,3 @@ def test_a_penalty_is_worse_than_any_feasible_design() -> None:
         is_nondominated(seen[found.feasible]),
         is_nondominated(task.points()),
     )
-
-
-def test_twenty_variables_are_four_times_five() -> None:
-    evaluator = peer_problems.twenty().evaluator
-    assert len(evaluator.space.variables) == 20
-    # four equal parts are as fast as one, and cost four times as much
-    one = {"a": 8.0, "c": 100.0, "o": 1000.0, "l": 0.1, "b": 1.0}
-    given = {f"{name}{k}": np.array([value]) for name, value in one.items() for k in range(1, 5)}
-    found = peer_problems.chip(**given)
-    times = 1000 + 100 + 0.1 * 1024 + 100 * 1024 / 8
-    assert found.whole_speedup == pytest.approx(100 * 1024 / times)
-    assert found.mean_break_even == pytest.approx(1100 / (100 * 7 / 8 - 0.1))
-    assert found.whole_cost == pytest.approx(4 * (1600 + 3000 + 300 + 300 + 20000))

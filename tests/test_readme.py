@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
 
 import dse
 
@@ -32,14 +32,6 @@ def test_the_study_runs(tmp_path: Path) -> None:
     assert front["area"].max() > 5 * front["area"].min()
 
 
-def test_the_script_runs() -> None:
-    code = _block("python", "result.front.designs")
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-def test_links_and_pictures_are_there() -> None:
-    for target in re.findall(r"\]\(([^)h][^)]*)\)", README):
-        assert (ROOT / target).is_file(), target
-    for path in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"):
-        assert (ROOT / path).is_file()
+def test_the_script_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    exec(_block("python", "result.front.designs"), {})  # noqa: S102 - our own document

@@ -1,4 +1,4 @@
-"""The way from a C program to a decision, as README and docs tell it, with nothing but commands."""
+"""The ways from a kernel and from a C program to a design, with the commands of README and docs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,139 @@ import json
 import re
 import shlex
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from tests.commands import called
 from tests.profile.examples import needs_compiler
 
 ROOT = Path(__file__).parents[1]
+OBJECTIVES = ("speedup", "break_even", "call_time", "area")
+
+
+def dse(*arguments: str, cwd: Path) -> str:
+    done = called(*arguments, cwd=cwd, columns=400)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ── From a kernel ──
+
+
+def read_front(run: Path) -> pd.DataFrame:
+    return pd.read_csv(run / "front.csv", index_col="design")
+
+
+def promised_value(words: str, name: str) -> float | None:
+    """Return the value that a text gives for an objective; None if it gives none."""
+    value = re.search(rf"{name.replace('_', ' ')} ([\d,.]+)( million)?", words)
+    if value is None:
+        return None
+    return float(value[1].rstrip(".,").replace(",", "")) * (1e6 if value[2] else 1)
+
+
+def check_promises(words: str, design: Mapping[Any, Any]) -> list[str]:
+    """Compare a design with the values that a text promises; return their names."""
+    values = {name: promised_value(words, name) for name in OBJECTIVES}
+    promised = {name: value for name, value in values.items() if value is not None}
+    for name, value in promised.items():
+        assert design[name] == pytest.approx(value, rel=0.005)
+    return list(promised)
+
+
+def narrowed(text: str, design: Mapping[Any, Any]) -> str:
+    """Return a study whose space is one design, as docs/study-format.md says to write it."""
+    for name in ("lanes", "pipeline_depth", "streams", "schedule_period", "calls_in_flight"):
+        text = re.sub(
+            rf"^{name} = .*$", f"{name} = {{ values = [{design[name]}] }}", text, flags=re.M
+        )
+    for name in ("engine", "interface"):
+        table = rf'(\[space\.{name}\]\ncatalog = "\w+"\noptions = )\[.*?\n\]'
+        text = re.sub(table, rf'\1["{design[name]}"]', text, flags=re.S)
+    return text.replace('name = "aes"', 'name = "changed"', 1)
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("architect")
+    told = dse("new", "aes.toml", "--kernel", "aes", "--interface", "axi-dma", cwd=folder)
+    assert "next: dse check aes.toml, then dse run aes.toml" in told
+    assert "no problems" in dse("check", "aes.toml", cwd=folder)
+    (folder / "said.txt").write_text(dse("run", "aes.toml", cwd=folder))
+    return folder
+
+
+def test_from_a_kernel_to_the_design_that_the_advice_promised(walked: Path) -> None:
+    said = (walked / "said.txt").read_text()
+    front = read_front(walked / "runs/aes")
+    answer = json.loads((walked / "runs/aes/summary.json").read_text())["answer"]
+
+    # the first lines give the design, its values and its limits
+    build = re.search(r"recommended +design (\d+): (.*)\ngives +speedup ([\d.]+)", said)
+    assert build is not None
+    number = int(build[1])
+    assert f"lanes {front['lanes'][number]}," in build[2]
+    assert f"interface {front['interface'][number]}" in build[2]
+    assert float(build[3]) == pytest.approx(front["speedup"][number], rel=0.005)
+    assert said.index("recommended") < said.index("limits ") < said.index("Complete:")
+
+    # the compromise is that design, and its advice names designs
+    explained = dse("explain", "runs/aes", "--design", "compromise", cwd=walked)
+    assert explained.startswith(f"design {number} of aes\n")
+    advice = re.findall(r"^change .*\(design (\d+)\).*$", explained, flags=re.M)
+    assert advice
+
+    # a step up from it is promised, and made: a study of that design alone gives these figures
+    step = answer["steps"]["10 % less area"]
+    assert step in said
+    changed = int(re.findall(r"design (\d+)", step)[0])
+    text = (walked / "aes.toml").read_text()
+    (walked / "changed.toml").write_text(narrowed(text, front.loc[changed].to_dict()))
+    assert "no problems; 1 design" in dse("check", "changed.toml", cwd=walked)
+    dse("run", "changed.toml", cwd=walked)
+    found = read_front(walked / "runs/changed")
+    assert len(found) == 1
+    assert "area" in check_promises(step, found.iloc[0].to_dict())
+    assert found["area"].iloc[0] <= 0.9 * front["area"][number]
+
+
+def test_what_a_target_takes_is_the_least_of_the_front(walked: Path) -> None:
+    said = dse("run", "aes.toml", "--target", "speedup >= 20", "--least", "area", cwd=walked)
+    front = read_front(walked / "runs/aes")
+    reaching = front[front["speedup"] >= 20]
+    cheapest = int(str(reaching["area"].idxmin()))
+    assert re.search(rf"recommended +design {cheapest}: ", said)
+    assert re.search(r"why +meets speedup >= 20, best area", said)
+    explained = dse("explain", "runs/aes", cwd=walked)
+    assert explained.startswith(f"design {cheapest} of aes\n")
+    for other in re.findall(r"^(?:change| ) .*\(design (\d+)\): .*$", explained, flags=re.M):
+        assert int(other) not in front.index or front["speedup"][int(other)] >= 20
+    assert "speedup" in explained
+
+    # one that nothing reaches: the nearest, and what stands in the way
+    said = dse("run", "aes.toml", "--target", "speedup >= 500", cwd=walked)
+    fastest = int(str(front["speedup"].idxmax()))
+    assert "No design in this space meets speedup >= 500." in said
+    assert re.search(rf"nearest +design {fastest}: lanes {front['lanes'][fastest]}, ", said)
+    assert "recommended" not in said
+
+
+def test_advice_to_change_one_variable_gives_what_it_says(walked: Path) -> None:
+    front = read_front(walked / "runs/aes")
+    bounds = [str(front["area"].idxmin()), str(front["speedup"].idxmax())]
+    text = dse("explain", "runs/aes", "--design", bounds[0], "--design", bounds[1], cwd=walked)
+    lines = re.findall(r"^(?:change| ) .*\(design (\d+)\): (.*)$", text, flags=re.M)
+    designs = {int(str(number)): row.to_dict() for number, row in front.iterrows()}
+    checked = [check_promises(words, designs[int(n)]) for n, words in lines if int(n) in designs]
+    assert sum(map(len, checked)) > 3
+
+
+# ── From a C program ──
+
 PROGRAM = """
 #include <stdio.h>
 
@@ -51,30 +176,24 @@ int main(void) {
 """
 
 
-def _dse(*arguments: str, cwd: Path) -> str:
-    done = called(*arguments, cwd=cwd, columns=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("program")
     (folder / "blur.c").write_text(PROGRAM)
-    _dse("profile", "blur.c", "--quiet", cwd=folder)
+    dse("profile", "blur.c", "--quiet", cwd=folder)
     return folder
 
 
 @needs_compiler
 def test_from_a_program_to_the_functions_to_build(folder: Path) -> None:
-    told = _dse("new", "blur.toml", "--from", "blur.profile.json", cwd=folder)
+    told = dse("new", "blur.toml", "--from", "blur.profile.json", cwd=folder)
     assert "dse check blur.toml" in told
     study = (folder / "blur.toml").read_text()
     assert "blur.c:19;" in study  # where the function begins
     assert tomllib.loads(study)["space"]["accelerated"]["of"][0] == "blur"
-    assert "no problems" in _dse("check", "blur.toml", cwd=folder)
-    assert "blur" in _dse("run", "blur.toml", cwd=folder)
-    said = _dse("explain", "runs/blur", cwd=folder)
+    assert "no problems" in dse("check", "blur.toml", cwd=folder)
+    assert "blur" in dse("run", "blur.toml", cwd=folder)
+    said = dse("explain", "runs/blur", cwd=folder)
     assert re.search(r"^accelerated +blur", said, re.MULTILINE)
     assert "selection" not in said  # a number made of bits says nothing to a person
     columns = json.loads((folder / "runs/blur/summary.json").read_text())["columns"]
@@ -92,10 +211,10 @@ def test_from_a_program_to_the_blocks_that_move(
         "dse.explain.recommendation.check_assumptions", lambda *_: ()
     )  # it takes seconds
     given = ("--from", "blur.profile.json", "--question", "partition")
-    _dse("new", "blocks.toml", *given, cwd=folder)
-    assert "no problems" in _dse("check", "blocks.toml", cwd=folder)
-    _dse("run", "blocks.toml", cwd=folder)
-    assert "accelerator_size" in _dse("explain", "runs/blocks", cwd=folder)
+    dse("new", "blocks.toml", *given, cwd=folder)
+    assert "no problems" in dse("check", "blocks.toml", cwd=folder)
+    dse("run", "blocks.toml", cwd=folder)
+    assert "accelerator_size" in dse("explain", "runs/blocks", cwd=folder)
     report = (folder / "runs/blocks/report.html").read_text()
     assert "What moves" in report
     assert "mean:14" in report  # the line of the loop that takes most
@@ -112,7 +231,7 @@ def test_the_commands_of_the_document_work(tmp_path: Path) -> None:
     ]  # fmt: skip
     (tmp_path / "studies").symlink_to(ROOT / "studies")
     for command in commands:
-        said = _dse(*shlex.split(command), cwd=tmp_path)
+        said = dse(*shlex.split(command), cwd=tmp_path)
     assert "transform" in said  # the function of fft.c to build
     assert (tmp_path / "fft.html").exists()
     assert (tmp_path / "runs/fft/report.html").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pydoc
 from html.parser import HTMLParser
 from typing import Annotated, Any, NamedTuple
@@ -41,9 +42,14 @@ def _study() -> dse.Study:
     )
 
 
-def test_everything_is_shown_in_a_line() -> None:
+@functools.cache
+def _run() -> tuple[dse.Study, dse.StudyResult]:
     study = _study()
-    result = study.run(workers=1)
+    return study, study.run(workers=1)
+
+
+def test_everything_is_shown_in_a_line() -> None:
+    study, result = _run()
     assert repr(study) == f"<Study 'a {EVIL}': f; 8 designs>"
     assert repr(result) == f"<StudyResult 'a {EVIL}': 3 designs on the front, certified>"
     wanted = f"maximize {EVIL}, minimize area"
@@ -76,8 +82,7 @@ class _Tags(HTMLParser):
 
 
 def test_notebooks_show_tables_and_every_text_is_escaped() -> None:
-    study = _study()
-    result = study.run(workers=1)
+    study, result = _run()
     sweep = study.sweep("part", [EVIL, "plain"], workers=1)
     comparison = dse.compare(result, result, EVIL, "other")
     shown: list[Any] = [study, result, result.front, result.explain(), sweep, comparison]
@@ -88,24 +93,18 @@ def test_notebooks_show_tables_and_every_text_is_escaped() -> None:
         assert EVIL in "".join(read.texts), each
 
 
-def test_a_result_without_designs_is_shown() -> None:
-    study = _study()
-    result = study.run(workers=1)
+def test_a_result_without_designs_is_shown_and_one_without_its_study_says_whom_to_ask() -> None:
+    result = _study().run(workers=1)
     empty = dse.StudyResult(**{**vars(result), "designs": result.designs.iloc[:0]})
     assert "0 designs on the front" in repr(empty)
     assert "<table" not in empty._repr_html_()
     assert empty.front._repr_html_()
-
-
-def test_a_result_without_its_study_says_whom_to_ask() -> None:
-    result = dse.StudyResult.of(_study().run(workers=1))
     with pytest.raises(dse.InputError, match=r"study.explain\(result, design\)"):
-        result.explain()
+        dse.StudyResult.of(result).explain()
 
 
 def test_whole_quantities_are_integers_and_rows_hold_plain_values(tmp_path: Any) -> None:
-    study = _study()
-    result = study.run(workers=1)
+    study, result = _run()
     kept = study.run(tmp_path / "run", workers=1)
     back = dse.load_result(tmp_path / "run")
     for each in (result, kept, back):
@@ -125,6 +124,8 @@ def test_whole_quantities_are_integers_and_rows_hold_plain_values(tmp_path: Any)
 
 def test_help_documents_every_public_name() -> None:
     told = pydoc.plain(pydoc.render_doc(dse))
+    assert dse.testing.check_model.__module__ == "dse.model.testing"
+    assert set(dse.__all__) <= set(dir(dse))
     for name in dse.__all__:
         assert name in told
         assert (getattr(dse, name).__doc__ or "").strip() or name == "Array", name

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
@@ -14,6 +17,17 @@ _NUMBER = re.compile(r"[−-]?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 def read_page(name: str) -> str:
     """Return the text of a page."""
     return (ROOT / name).read_text(encoding="utf-8")
+
+
+def load_script(path: str) -> ModuleType:
+    """Import a script of the repository that is in no package."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look there
+    spec.loader.exec_module(module)
+    return module
 
 
 def read_table(name: str, after: str) -> list[list[str]]:

@@ -22,7 +22,7 @@ def test_python_examples_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None
             exec(compile("if True:\n" + block, name, "exec"), {})  # noqa: S102 - our own documents
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, "CONTRIBUTING.md", "ARCHITECTURE.md"])
 def test_links_lead_to_files(name: str) -> None:
     folder = (ROOT / name).parent
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", read_page(name)):

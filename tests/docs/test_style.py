@@ -1,22 +1,20 @@
-"""Plain language: discouraged phrases may only become fewer, and the README is easy to read."""
+"""The documents: written by their programs, in plain language, and the README easy to read."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from types import ModuleType
 
-from tests.docs.pages import ROOT, read_page
+import pytest
+
+from tests.docs.pages import load_script, read_page
 from tests.docs.prose import BASELINE, totals
 
 
-def readability() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("readability", ROOT / "docs" / "readability.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.mark.parametrize("name", ["messages", "study_format"])
+def test_a_page_is_what_its_program_writes(name: str) -> None:
+    writer = load_script(f"docs/{name}.py")
+    written = writer.PAGE.read_text(encoding="utf-8")
+    assert written == writer.page(), f"run python docs/{name}.py, and read the changes"
 
 
 def test_discouraged_phrases_only_become_fewer() -> None:
@@ -26,7 +24,7 @@ def test_discouraged_phrases_only_become_fewer() -> None:
 
 
 def test_the_readme_is_short_and_easy_to_read() -> None:
-    page = readability().measure(read_page("README.md"))
+    page = load_script("docs/readability.py").measure(read_page("README.md"))
     assert page.words <= 700
     assert page.reading_ease >= 55
     assert len(page.longest_sentence.split()) <= 30

@@ -7,6 +7,8 @@ Accelerators", ISCA 2017, equations 5, 6, 11, 12 and 13. With β = 1 they are eq
 Equations 5 and 6 are exact if latency does not depend on granularity. Equations 11 to 13, for a
 latency per byte, are one step of Newton's method from g = 1: exact for β = 1, and wrong for any
 other β, by factors and even in sign. If a denominator is zero the result is infinite.
+
+Designs are given by name: o, L or l, C, β and A, as `objectives.logca` names them.
 """
 
 from __future__ import annotations
@@ -16,49 +18,33 @@ import numpy as np
 from dse.model import Array, Floats
 
 
-def printed_break_even(
-    *,
-    overhead: Floats,
-    latency: Floats,
-    computational_index: Floats,
-    complexity: Floats,
-    acceleration: Floats,
-) -> Array:
+def printed_break_even(**design: Floats) -> Array:
     """Return equation 5: the break-even granularity g1 [B], for a latency without a part per byte.
 
-    Not a number if the acceleration is below 1 and the root of a negative number is asked for.
+    Not a number if the acceleration is below 1 and the root of a negative number is needed.
 
     >>> float(printed_break_even(overhead=29e3, latency=1500, computational_index=90,
     ...                          complexity=1, acceleration=19))
     357.716
     """
-    a, cost = np.asarray(acceleration), np.add(overhead, latency, dtype=np.float64)
+    a = np.asarray(design["acceleration"])
     with np.errstate(all="ignore"):
-        return np.asarray(np.power(a / (a - 1.0) * cost / computational_index, 1.0 / complexity))
+        return _power(a / (a - 1.0), design)
 
 
-def printed_half_acceleration(
-    *,
-    overhead: Floats,
-    latency: Floats,
-    computational_index: Floats,
-    complexity: Floats,
-    acceleration: Floats,
-) -> Array:
+def printed_half_acceleration(**design: Floats) -> Array:
     """Return equation 6: the granularity of half the acceleration g_{A/2} [B], as equation 5."""
-    cost = np.add(overhead, latency, dtype=np.float64)
+    return _power(design["acceleration"], design)
+
+
+def _power(factor: Floats, design: dict[str, Floats]) -> Array:
+    cost = np.add(design["overhead"], design["latency"], dtype=np.float64)
     with np.errstate(all="ignore"):
-        return np.asarray(np.power(acceleration * cost / computational_index, 1.0 / complexity))
+        base = factor * cost / design["computational_index"]
+        return np.asarray(np.power(base, 1.0 / np.asarray(design["complexity"])))
 
 
-def printed_break_even_newton(
-    *,
-    overhead: Floats,
-    latency_per_byte: Floats,
-    computational_index: Floats,
-    complexity: Floats,
-    acceleration: Floats,
-) -> Array:
+def printed_break_even_newton(**design: Floats) -> Array:
     """Return equation 11: the break-even granularity g1 [B], for a latency per byte.
 
     One Newton step from g = 1. Exact for β = 1; wrong for any other β, even negative if the
@@ -68,57 +54,24 @@ def printed_break_even_newton(
     >>> float(printed_break_even_newton(computational_index=2, complexity=1.7, **apu))
     -33096926.8
     """
-    a, c = np.asarray(acceleration), np.asarray(computational_index, dtype=np.float64)
-    with np.errstate(all="ignore"):
-        return np.asarray(
-            (c * (np.asarray(complexity) - 1.0) * (a - 1.0) + a * overhead)
-            / (c * complexity * (a - 1.0) - a * latency_per_byte)
-        )
+    return _newton(np.asarray(design["acceleration"]) - 1.0, design)
 
 
-def printed_half_acceleration_newton(
-    *,
-    overhead: Floats,
-    latency_per_byte: Floats,
-    computational_index: Floats,
-    complexity: Floats,
-    acceleration: Floats,
-) -> Array:
+def printed_half_acceleration_newton(**design: Floats) -> Array:
     """Return equation 12: the granularity of half the acceleration g_{A/2} [B], as equation 11."""
-    a, c = np.asarray(acceleration), np.asarray(computational_index, dtype=np.float64)
+    return _newton(1.0, design)
+
+
+printed_unbounded_acceleration_newton = printed_half_acceleration_newton
+"""Equation 13: the granularity g_A [B] where infinite acceleration gives speedup A.
+
+The same expression as equation 12, which is the paper's point: `acceleration` is the speedup here.
+"""
+
+
+def _newton(gain: Floats, design: dict[str, Floats]) -> Array:
+    a = np.asarray(design["acceleration"])
+    work, beta = np.multiply(design["computational_index"], gain), np.asarray(design["complexity"])
     with np.errstate(all="ignore"):
-        return np.asarray(
-            (c * (np.asarray(complexity) - 1.0) + a * overhead)
-            / (c * complexity - a * latency_per_byte)
-        )
-
-
-def printed_unbounded_acceleration_newton(
-    *,
-    overhead: Floats,
-    latency_per_byte: Floats,
-    computational_index: Floats,
-    complexity: Floats,
-    acceleration: Floats,
-) -> Array:
-    """Return equation 13: the granularity g_A [B] where infinite acceleration gives speedup A.
-
-    The same expression as equation 12, which is the paper's point: `acceleration` is the speedup
-    asked for here.
-    """
-    return printed_half_acceleration_newton(
-        overhead=overhead,
-        latency_per_byte=latency_per_byte,
-        computational_index=computational_index,
-        complexity=complexity,
-        acceleration=acceleration,
-    )
-
-
-__all__ = [
-    "printed_break_even",
-    "printed_break_even_newton",
-    "printed_half_acceleration",
-    "printed_half_acceleration_newton",
-    "printed_unbounded_acceleration_newton",
-]
+        rest = work * (beta - 1.0) + a * design["overhead"]
+        return np.asarray(rest / (work * beta - a * design["latency_per_byte"]))

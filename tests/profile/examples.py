@@ -55,20 +55,8 @@ class Example:
     given: bytes = b""
 
 
-SCRIPT = tuple(
-    f"script/{name}.c"
-    for name in [
-        "main",
-        "value",
-        "object",
-        "table",
-        "lexer",
-        "parser",
-        "compiler",
-        "machine",
-        "builtins",
-    ]
-)
+_PARTS = "main value object table lexer parser compiler machine builtins"
+SCRIPT = tuple(f"script/{name}.c" for name in _PARTS.split())
 
 
 def short_script() -> bytes:
@@ -170,6 +158,11 @@ def by_name(transfers: tuple[object, ...]) -> dict[tuple[str, str], int]:
 
 def executions(profile: Profile, function: str) -> list[int]:
     return [block.executions for block in profile.blocks if block.function == function]
+
+
+def calls(profile: Profile) -> dict[str, int]:
+    """Return how often each function of the program was called."""
+    return {f.name: f.invocations for f in profile.functions if not f.foreign}
 
 
 def turned(side: int) -> bytes:

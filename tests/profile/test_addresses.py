@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dse.profile import Options, Profile
-from dse.profile.command import KENTER, build_program, measure
+from dse.profile.command import KENTER, build_program
 from dse.profile.document import CacheLevels
-from tests.profile.examples import CACHES, needs_compiler, run_built
+from tests.profile.examples import CACHES, needs_compiler, run_built, source
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -45,55 +45,33 @@ MORE = "int more(int n) { static int kept[999] = {1}; return n ? more(n - 1) * k
 
 def profiled(folder: Path, caches: tuple[CacheLevels, ...] = CACHES, **settings: Any) -> Profile:
     folder.mkdir(parents=True)
-    source = folder / "program.c"
-    source.write_text(PROGRAM)
-    options = Options((source,), ("argument",), caches=caches, **settings)
-    with (folder / "out").open("wb") as out:
-        profile = measure(build_program(options, folder), stdout=out)
+    options = Options((source(folder, PROGRAM),), ("argument",), caches=caches, **settings)
+    profile, _ = run_built(build_program(options, folder), options.arguments, b"")
     assert profile.run.complete
     if not profile.run.addresses_fixed:
         pytest.skip("addresses are random on this machine: its rules refuse to fix them")
     return profile
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return profiled(tmp_path_factory.mktemp("plain") / "p").dumps()
-
-
 @needs_compiler
-def test_a_folder_with_a_long_name_gives_the_same_profile(plain: str, tmp_path: Path) -> None:
-    assert profiled(tmp_path / ("long" * 30) / "way").dumps() == plain
-
-
-@needs_compiler
-@pytest.mark.parametrize("length", [1, 4000])
-def test_any_environment_gives_the_same_profile(
-    length: int, plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_neither_folder_nor_environment_nor_other_code_changes_a_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DSE_TEST_UNSEEN", "x" * length)
-    assert profiled(tmp_path / "unseen").dumps() == plain
-    monkeypatch.setenv("DSE_TEST_VARIABLE", "x" * length)
-    passed_on = profiled(tmp_path / "seen", environment=("DSE_TEST_VARIABLE",))
-    assert passed_on.dumps() == plain
-    assert (tmp_path / "seen" / "out").read_bytes().endswith(b" 1\n")
-
-
-@needs_compiler
-def test_code_of_another_size_beside_it_gives_the_same_profile(plain: str, tmp_path: Path) -> None:
     """The runtime's size depends on the processor, that of the start files on the C library."""
-    (tmp_path / "more.c").write_text(MORE)
-    more = profiled(tmp_path / "more", link_flags=(str(tmp_path / "more.c"),))
-    assert more.dumps() == plain
-
-
-@needs_compiler
-def test_the_arguments_are_read_where_they_were_put(tmp_path: Path) -> None:
-    profile = profiled(tmp_path / "p")
+    profile = profiled(tmp_path / "plain")
+    plain = profile.dumps()
     read = {t.to: t.bytes for t in profile.transfers if t.source == "(input)"}
     # an invocation counts a byte once: of the pointer and the argument's first letters in main, of
     # five letters in each of 21 calls
     assert read == {"main": 8 + 7, "deep": 21 * 5}
+    more = source(tmp_path, MORE, "more.c")
+    assert profiled(tmp_path / "more", link_flags=(str(more),)).dumps() == plain
+    for length in (1, 4000):
+        monkeypatch.setenv("DSE_TEST_UNSEEN", "x" * length)
+        monkeypatch.setenv("DSE_TEST_VARIABLE", "x" * length)
+        folder = tmp_path / ("long" * 30) / str(length)
+        assert profiled(folder, environment=("DSE_TEST_VARIABLE",)).dumps() == plain
+        assert (folder / "out").read_bytes().endswith(b" 1\n")
 
 
 PLACES = r"""
@@ -144,8 +122,7 @@ def test_no_option_moves_an_object_of_the_program(tmp_path: Path) -> None:
     for number, each in enumerate(settings):
         folder = tmp_path / str(number)
         folder.mkdir()
-        (folder / "places.c").write_text(PLACES)
-        built = build_program(Options((folder / "places.c",), **each), folder)
+        built = build_program(Options((source(folder, PLACES, "places.c"),), **each), folder)
         profile, said = run_built(built, (), b"")
         if not profile.run.addresses_fixed:
             pytest.skip("addresses are random on this machine: its rules refuse to fix them")

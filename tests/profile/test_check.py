@@ -14,6 +14,7 @@ from dse.problems import InputError
 from dse.profile import Profile
 
 FFT = Path(__file__).parents[2] / "studies" / "profiles" / "fft.json"
+NO_PROFILE = r"is not a profile[^!]*dse profile SOURCE -o FILE"
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -55,33 +56,31 @@ def test_what_is_wrong_is_reported_with_its_place(where: str, tmp_path: Path) ->
     assert raised.value.problems[0].remedy
 
 
-def test_a_file_with_most_fields_missing_is_one_problem(tmp_path: Path) -> None:
-    path = tmp_path / "hollow.json"
-    path.write_text('{"format": "dse profile", "version": 4}')
-    with pytest.raises(
-        InputError, match="not a whole profile: it lacks program, settings"
-    ) as raised:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"format": "dse profile", "version": 99}', "version 99 of the profile .*upgrade dse"),
+        ('{"format": "dse profile", "version": 3}', "version 3 of the .*profile the program"),
+        ('{"format": "dse profile", "version": 4}', "not a whole profile: it lacks program, set"),
+        *((text, NO_PROFILE) for text in ("", "[1, 2]", '{"program": ', "\x00", "{}")),
+    ],
+)
+def test_another_version_or_file_has_its_remedy(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"(?s){words}") as raised:
         Profile.load(path)
     assert len(raised.value.problems) == 1
+    with pytest.raises(InputError, match="No such file"):
+        Profile.load(tmp_path / "absent.json")
 
 
-@pytest.mark.parametrize(("version", "told"), [("99", "upgrade dse"), ("3", "profile the program")])
-def test_a_newer_profile_wants_a_newer_dse(version: str, told: str, tmp_path: Path) -> None:
-    """It asked to profile the program again, which is of no use."""
-    path = tmp_path / "other.json"
-    path.write_text(f'{{"format": "dse profile", "version": {version}}}')
-    with pytest.raises(InputError, match=f"version {version} of the profile format") as raised:
-        Profile.load(path)
-    (problem,) = raised.value.problems
-    assert told in problem.remedy
-
-
-@pytest.mark.parametrize("text", ["", "[1, 2]", '{"program": ', "\x00"])
-def test_what_is_not_a_profile_says_how_to_write_one(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "text.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=r"is not a profile[^!]*dse profile SOURCE -o FILE"):
-        Profile.load(path)
+def test_a_profile_is_read_as_it_was_written_and_as_its_schema_describes(tmp_path: Path) -> None:
+    profile, schema = Profile.load(FFT), Profile.model_json_schema()
+    profile.save(tmp_path / "p.json")
+    assert Profile.load(tmp_path / "p.json") == profile
+    assert set(json.loads(profile.dumps())) == set(schema["properties"])
+    assert "from" in schema["$defs"]["Edge"]["properties"]
 
 
 STUDY = """

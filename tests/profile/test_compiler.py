@@ -18,7 +18,7 @@ from dse.profile.compiler.program import read_program
 from dse.profile.compiler.records import SECTION, unpacked
 from dse.profile.document import Profile
 from tests.needs import needs
-from tests.profile.examples import needs_compiler, run_built, source
+from tests.profile.examples import calls, needs_compiler, run_built, source
 
 ROOT = Path(__file__).parents[2]
 pytestmark = needs_compiler
@@ -91,17 +91,17 @@ def project(folder: Path) -> Path:
     return folder
 
 
-def run(*line: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path, **more}
+def run(*line: str, folder: Path, given: str = "") -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        line, cwd=folder, env=environ, capture_output=True, text=True, check=False
+        line, cwd=folder, env=environ, capture_output=True, text=True, input=given
     )
 
 
-def compiler(*words: str, folder: Path, cxx: bool = False) -> subprocess.CompletedProcess[str]:
-    name = "c++" if cxx else "cc"
-    return run(sys.executable, "-m", "dse", "profile", name, *words, folder=folder)
+def compiler(
+    *words: str, folder: Path, given: str = "", name: str = "cc"
+) -> subprocess.CompletedProcess[str]:
+    return run(sys.executable, "-m", "dse", "profile", name, *words, folder=folder, given=given)
 
 
 @pytest.fixture(autouse=True)
@@ -109,10 +109,6 @@ def cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep no program of the tests in the user's cache; the compiler's own stays where it is."""
     monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(Path.home() / ".cache" / "zig"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-def calls(profile: Profile) -> dict[str, int]:
-    return {f.name: f.invocations for f in profile.functions if not f.foreign}
 
 
 def profiled(program: Path, folder: Path, *arguments: str) -> tuple[Profile, bytes, Built]:
@@ -210,11 +206,10 @@ def test_what_asks_for_no_object_is_the_compilers(tmp_path: Path) -> None:
 
 
 def test_a_source_from_standard_input_is_compiled_and_linked_in_one_step(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "dse", "profile", "cc", "-x", "c", "-", "-o", "p"]
     text = "int f(int *n) { return *n; } int main(int n, char **v) { return f(&n) - 1; }"
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run(line, cwd=tmp_path, env=environ, input=text.encode(), check=True)
-    assert subprocess.run([str(tmp_path / "p")], check=False).returncode == 0
+    done = compiler("-x", "c", "-", "-o", "p", folder=tmp_path, given=text)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([str(tmp_path / "p")]).returncode == 0
     profile, _, _ = profiled(tmp_path / "p", tmp_path / "built")
     assert calls(profile) == {"f": 1, "main": 1}
 
@@ -224,7 +219,7 @@ def test_cxx_is_linked_as_cxx(tmp_path: Path) -> None:
     source(tmp_path, text, "a.cpp")
     # with the flags of other tests, for which the C++ library is compiled already
     flags = ["-O1", "-fno-sanitize=all", *find_toolchain().baseline]
-    assert compiler(*flags, "a.cpp", "-o", "a", folder=tmp_path, cxx=True).returncode == 0
+    assert compiler(*flags, "a.cpp", "-o", "a", folder=tmp_path, name="c++").returncode == 0
     profile, _, _ = profiled(tmp_path / "a", tmp_path / "built")
     assert calls(profile)["std::vector<int>::size() const"] > 0
 
@@ -301,21 +296,10 @@ def test_what_the_compiler_of_the_program_inlines_needs_no_definition(
         "third": "int third;" + third,
     }
     files = [source(tmp_path, text, f"{name}.c") for name, text in texts.items()]
-    command = [
-        sys.executable,
-        "-m",
-        "dse",
-        "profile",
-        "cc",
-        "-O2",
-        *map(str, files),
-        "-o",
-        "program",
-    ]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    done = compiler("-O2", *map(str, files), "-o", "program", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
     for sources in ((tmp_path / "program",), tuple(files)):
         built = build_program(Options(sources), tmp_path)
         profile, _ = run_built(built, (), b"")
         assert profile.run.exit_status == 0
-        calls = {f.name: f.invocations for f in profile.functions}
-        assert calls == {"main": 1, "twice": 2, "thrice": 1, "other": 1}
+        assert calls(profile) == {"main": 1, "twice": 2, "thrice": 1, "other": 1}

@@ -1,4 +1,4 @@
-"""A profile as text and as a page, at its extremes: nothing passed on, functions without end."""
+"""A profile as text and as a page, also at its extremes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
@@ -17,7 +18,8 @@ from dse.profile.show.page import LARGEST, control_flow, function_rows, page
 from dse.profile.show.text import print_profile
 from tests.browser import browser, console, requests
 
-SOR = Path(__file__).parents[2] / "studies" / "profiles" / "sor.json"
+PROFILES = Path(__file__).parents[2] / "studies" / "profiles"
+SOR, ROTATE = PROFILES / "sor.json", PROFILES / "rotate" / "recursive-064.json"
 
 
 def shown(**changed: Any) -> tuple[Profile, str]:
@@ -27,17 +29,31 @@ def shown(**changed: Any) -> tuple[Profile, str]:
     return profile, text.getvalue()
 
 
-def test_a_program_that_passes_nothing_on_is_shown() -> None:
+def test_the_text_shows_functions_blocks_and_the_matrix() -> None:
+    _, text = shown()
+    for words in ("hot functions, by computation", "hot blocks", "bytes moved", "sweep", "sor.c"):
+        assert words in text
+    assert "bytes moved: none" not in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_tables_fit_the_terminal_and_cut_no_number(width: int) -> None:
+    text = io.StringIO()
+    print_profile(Profile.load(ROTATE), Console(file=text, width=width))
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    cells = [cell.strip() for line in lines if line.startswith("│") for cell in line.split("│")[2:]]
+    assert not any("…" in cell for cell in cells)
+    assert any("a wider terminal also shows" in line for line in lines) == (width == 60)
+
+
+def test_a_program_that_passes_nothing_on_or_of_which_nothing_ran_is_shown() -> None:
     profile, text = shown(transfers=[])
     assert "bytes moved: none" in text
     assert "sweep" in text
     assert "sweep" in page(profile)
-
-
-def test_a_program_of_which_no_function_ran_is_shown() -> None:
     functions = json.loads(SOR.read_text())["functions"]
-    idle = [{**function, "invocations": 0} for function in functions]
-    profile, text = shown(functions=idle)
+    profile, text = shown(functions=[{**function, "invocations": 0} for function in functions])
     assert "hot functions, by computation and bytes in and out" in text
     assert "sor.c" in page(profile)
 
@@ -52,6 +68,13 @@ def test_the_page_shows_the_source_as_it_is_written() -> None:
     assert f"<code>{escape(nasty)}</code>" in whole.replace("&#39;", "&#x27;")
     assert f"sor.c:{hot['line']}" in whole
     assert "Lines that execute most" not in page(shown(lines=[])[0])
+    for words in ('id="tree"', 'id="transfers"', "<svg viewBox", "for.body"):
+        assert words in whole
+    assert "http" not in whole.replace("http-equiv", "")
+    renamed = profile.dumps().replace("sweep", "<script>alert(1)</script>")
+    hostile = page(Profile.model_validate_json(renamed))
+    assert "<script>alert" not in hostile
+    assert "&lt;script&gt;alert" in hostile
 
 
 def test_the_page_has_the_reports_style_and_policy(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from tests.oracles.system import (
     ENDLESS,
-    Call,
     System,
     calls,
     poisson,
@@ -81,10 +80,7 @@ def offered(system: System, count: int, seed: int) -> tuple[list[list[float]], l
     return requests, random_phases(system, rng)
 
 
-# ---- the two simulations, and what must hold in each ----
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(10))
 def test_every_time_of_every_call_equals_that_of_the_processes(seed: int) -> None:
     """Of all streams that offer their load, and of one in three that always has a request."""
     system = next(random_systems(1, seed))
@@ -95,61 +91,6 @@ def test_every_time_of_every_call_equals_that_of_the_processes(seed: int) -> Non
     plain = np.array(sorted(events(system, requests, phases)))
     assert len(quick) == 100 * system.simulated
     assert np.allclose(quick, plain, rtol=0, atol=1e-6)
-
-
-def of_stream(seen: list[Call], stream: int) -> dict[str, np.ndarray[Any, Any]]:
-    rows = [call for call in seen if call.stream == stream]
-    return {name: np.array([getattr(row, name) for row in rows]) for name in Call._fields}
-
-
-@pytest.mark.parametrize("seed", range(12, 20))
-def test_calls_keep_to_the_words_of_the_page(seed: int) -> None:
-    system = next(random_systems(1, seed))
-    requests, phases = offered(system, 300, seed)
-    seen = list(calls(system, requests, phases))
-    assert len(seen) == 300 * system.simulated  # each call ends
-    for stream in range(system.simulated):
-        call = of_stream(seen, stream)
-        assert call["request"].tolist() == requests[stream]  # in order
-        assert np.all(np.diff(call["end"]) > 0)
-        assert np.all(call["begun"] >= call["request"])
-        assert np.allclose(call["joined"] - call["begun"], system.set_up_time)
-        assert np.all(call["begun"][1:] >= call["joined"][:-1])  # one thread
-        in_flight = np.arange(300) - np.searchsorted(call["end"], call["begun"], "right")
-        assert in_flight.max() < system.calls_in_flight
-        assert np.all(call["last_slot"] - call["first_slot"] + 1 == system.lane_elements)
-        assert np.all(call["first_slot"][1:] > call["last_slot"][:-1])  # a slot serves once
-        check_slots(system, call, stream, phases[stream // system.streams])
-    joined, sent = np.array([(call.joined, call.sent) for call in seen]).T  # one link, in any case
-    assert np.all(np.diff(joined) >= 0)  # first come first served
-    assert np.all(np.diff(sent) >= system.link_occupancy_time - 1e-6)
-
-
-def check_slots(
-    system: System, call: dict[str, np.ndarray[Any, Any]], stream: int, phase: float
-) -> None:
-    """Hold the last slot to a turn of the stream's group, and to the stream's place in it."""
-    group, place = divmod(stream % system.streams, system.pipeline_depth)
-    last = call["end"] - system.pipeline_depth - phase
-    turn = np.round(last % (system.groups * system.turn) - group * system.turn, 6)
-    assert np.all((turn >= 0) & (turn < system.schedule_period * system.pipeline_depth))
-    assert np.all(turn % system.pipeline_depth == place)
-    assert np.all(last + phase >= call["arrived"] - 1e-6)
-
-
-def test_number_of_calls_in_the_system_obeys_little() -> None:
-    """What is there at random moments is the rate of calls times the time of one."""
-    system = next(random_systems(1, 31))
-    requests, phases = offered(system, 40_000 // system.simulated, seed=2)
-    seen = np.array(list(calls(system, requests, phases)))
-    low, high = max(times[100] for times in requests), min(times[-100] for times in requests)
-    looks = np.random.default_rng(3).uniform(low, high, 200_000)
-    request, end = seen[:, 1], np.sort(seen[:, 8])
-    present = np.searchsorted(np.sort(request), looks) - np.searchsorted(end, looks)
-    between = (low <= request) & (request < high)
-    rate, mean = between.sum() / (high - low), (seen[:, 8] - request)[between].mean()
-    assert present.mean() == pytest.approx(rate * mean, rel=0.01)
-    assert rate == pytest.approx(system.call_rate * system.simulated, rel=0.02)
 
 
 # ---- closed forms ----
@@ -206,13 +147,6 @@ def test_a_group_alone_on_an_engine_waits_as_m_d_1_and_half_a_slot(depth: int) -
     assert measured.slots_used == pytest.approx(load, rel=0.02)
 
 
-def test_a_call_alone_takes_its_parts() -> None:
-    system = replace(ALONE, call_rate=1e-6, clock_period=0.5)  # set-up, link, travel: 20 clocks
-    measured = simulate(system, 20_000, seed=8)
-    slots = (4 + 1 / 2) * 0.5  # half a clock until the next slot, on average
-    assert measured.call_time.low < 10 + slots < measured.call_time.high
-
-
 def test_more_than_is_carried_shows() -> None:
     """One call in flight takes 14 clocks; a request each 12 is too much, one each 16 is not."""
     assert simulate(replace(ALONE, call_rate=1 / 12), 20_000, 0).carried < 0.88
@@ -221,67 +155,38 @@ def test_more_than_is_carried_shows() -> None:
 
 # ---- a stream that always has a request waiting, by hand ----
 
-EXAMPLES = {
+TWO = {"streams": 2, "total_streams": 2}
+QUICK = {"set_up_time": 1, "link_occupancy_time": 0, "travel_time": 0}
+EXAMPLES: dict[str, tuple[dict[str, Any], float]] = {
     # 5 set-up, 3 link, 2 travel, elements at 10, 11, 12, 13, the last one ends at 14
-    "blocking": (ALONE, 14),
+    "blocking": ({}, 14),
     # from an end e: arrives at e+10, slots e+12, e+16, e+20, e+24, ends at e+28
-    "depth 4, one group": (replace(ALONE, pipeline_depth=4), 28),
+    "depth 4, one group": ({"pipeline_depth": 4}, 28),
     # slots 0, 1, 6, 7, …: a call in 0, 1, 6 ends at 7 and the next arrives at 8: 12, 13, 18
     "two groups": (
-        replace(
-            ALONE,
-            streams=2,
-            total_streams=2,
-            schedule_period=2,
-            context_switch=1,
-            granularity=48,
-            set_up_time=1,
-            link_occupancy_time=0,
-            travel_time=0,
-        ),
+        {**TWO, **QUICK, "schedule_period": 2, "context_switch": 1, "granularity": 48},
         12,
     ),
     # 7 elements are 4 in the fullest of two lanes, each 3 slots: from an end e, slots e+2 … e+24
     "lanes and passes": (
-        replace(
-            ALONE,
-            streams=2,
-            total_streams=2,
-            pipeline_depth=2,
-            lanes=2,
-            passes=3,
-            granularity=100,
-            set_up_time=1,
-            link_occupancy_time=0,
-            travel_time=0,
-        ),
+        {**TWO, **QUICK, "pipeline_depth": 2, "lanes": 2, "passes": 3, "granularity": 100},
         26,
     ),
     # begins at 0 and 5, ends at 24 and 29, and so on: two calls each 24
-    "two in flight": (replace(ALONE, calls_in_flight=2, travel_time=12), 12),
+    "two in flight": ({"calls_in_flight": 2, "travel_time": 12}, 12),
     # room for all: the slowest of set-up, link and engine
-    "set-up": (replace(ALONE, calls_in_flight=8), 5),
-    "link": (replace(ALONE, calls_in_flight=8, link_occupancy_time=7), 7),
-    "engine": (replace(ALONE, calls_in_flight=8, granularity=144), 9),
+    "set-up": ({"calls_in_flight": 8}, 5),
+    "link": ({"calls_in_flight": 8, "link_occupancy_time": 7}, 7),
+    "engine": ({"calls_in_flight": 8, "granularity": 144}, 9),
     # 4 slots of a call, 2 in each round of 2·(2 + 3)
-    "schedule": (
-        replace(
-            ALONE,
-            calls_in_flight=8,
-            streams=2,
-            total_streams=2,
-            schedule_period=2,
-            context_switch=3,
-        ),
-        20,
-    ),
+    "schedule": ({**TWO, "calls_in_flight": 8, "schedule_period": 2, "context_switch": 3}, 20),
 }
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_saturated_stream_by_hand(name: str) -> None:
-    system, interval = EXAMPLES[name]
-    found = saturated_interval(system, 1_000, seed=9)
+    changes, interval = EXAMPLES[name]
+    found = saturated_interval(replace(ALONE, **changes), 1_000, seed=9)
     assert math.isclose(found.mean, interval, rel_tol=1e-9)
 
 

@@ -1,0 +1,277 @@
+"""Functions of the library: what they read and write, which do input or output, what is noted."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from dse.profile.build.library_io import does_io
+from dse.profile.command import Options, build_program
+from dse.profile.show.text import library_words, library_work
+from objectives.communication import from_profile
+from tests.profile.examples import by_name, needs_compiler, profile_text, run_built, source
+
+pytestmark = needs_compiler
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        *("fread", "fopen64", "__isoc23_fscanf", "fputs_unlocked", "__fprintf_chk", "getline"),
+        *("_ZNSolsEi", "_ZNSirsERi", "_ZNSt3__113basic_istreamIcNS_11char_traitsIcEEErsERi"),
+        "_ZNSt14basic_ofstreamIcSt11char_traitsIcEEC1EPKcSt13_Ios_Openmode",
+    ],
+)
+def test_functions_of_files_and_streams_do_io(symbol: str) -> None:
+    assert does_io(symbol)
+
+
+def test_functions_of_memory_do_none() -> None:
+    symbols = "memcpy malloc snprintf sscanf qsort getenv strlen _ZNSs6appendEPKc"
+    assert not any(map(does_io, symbols.split()))
+
+
+def test_library_functions_read_and_write_memory(tmp_path: Path) -> None:
+    text = """
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    static volatile int twelve = 12;
+    static int read(void) { return twelve; }  /* the program's own, whatever its name */
+    int main(void) {
+        char a[40], b[40], *c = malloc(16);
+        int x = 0, y = 0;
+        memset(a, 'a', 20); a[20] = 0;
+        memcpy(b, a, 21);
+        sscanf("12 34", "%d %d", &x, &y);
+        snprintf(c, 16, "%s:%d", b + 15, read());
+        c = realloc(c, 100000);
+        puts(c);
+        return c[0] == 'a' && x + y == 46 ? 0 : 1;
+    }"""
+    profile = profile_text(tmp_path, text)
+    moved = by_name(profile.transfers)
+    assert moved["memset", "memcpy"] == 20
+    assert moved["main", "memcpy"] == 1
+    assert moved["memcpy", "snprintf"] == 6
+    assert moved["snprintf", "puts"] == len("aaaaa:12") + 1
+    assert moved["snprintf", "main"] == 1
+    assert moved["sscanf", "main"] == 8
+    assert profile.unaccounted.bytes == 0
+    assert not profile.unaccounted.functions
+    assert {f.name for f in profile.functions if f.foreign} >= {"memcpy", "sscanf", "realloc"}
+    assert {f.name for f in profile.functions if f.io} == {"puts"}
+
+
+def test_unmodelled_functions_are_reported(tmp_path: Path) -> None:
+    text = """
+    #include <stdlib.h>
+    #include <stdio.h>
+    #include <string.h>
+    int main(void) {
+        char *a = malloc(32), *rest = a; a[0] = 'x'; a[1] = ' '; a[2] = 'y'; a[3] = 0;
+        char *b = malloc(32); strxfrm(b, a, 32);
+        return b[0] == strsep(&rest, " ")[0] ? 0 : 1;
+    }"""
+    profile = profile_text(tmp_path, text)
+    assert {u.name: u.calls for u in profile.unaccounted.functions} == {"strxfrm": 1, "strsep": 1}
+    assert profile.unaccounted.bytes == 1
+    assert by_name(profile.transfers)["(unknown)", "main"] == 1
+
+
+def test_what_a_pointer_may_call_is_of_the_library(tmp_path: Path) -> None:
+    text = """
+    #include <stdio.h>
+    typedef int (*printer)(void *, const char *, ...);
+    static void put(printer print, void *to, int x) { print(to, "%d", x); }
+    int main(int count, char **given) {
+        char text[20];
+        (void)given;
+        for (int i = 0; i < 3; i++) {
+            put((printer)fprintf, stderr, i);
+            put((printer)sprintf, text, count);
+        }
+        return text[0] != '1';
+    }"""
+    profile = profile_text(tmp_path, text, optimisation=2)
+    assert "!callees" in (tmp_path / "program.ll").read_text()
+    calls = {f.name: f.invocations for f in profile.functions}
+    assert calls["fprintf"] == calls["sprintf"] == 3
+
+
+def test_a_mapped_file_is_input(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(bytes(range(200)))
+    text = """
+    #include <fcntl.h>
+    #include <sys/mman.h>
+    #include <sys/stat.h>
+    static long sum(const unsigned char *p, long n) { long s = 0; while (n--) s += *p++; return s; }
+    int main(int count, char **given) {
+        char *own = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        own[7] = 1;
+        if (count == 1) return 0;
+        struct stat about;
+        int file = open(given[count - 1], O_RDONLY);
+        if (file < 0 || fstat(file, &about)) return 1;
+        unsigned char *p = mmap(0, about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        return sum(p, about.st_size) + own[7] != 19901;
+    }"""
+    built = build_program(Options((source(tmp_path, text),)), tmp_path)
+    profile, _ = run_built(built, (str(file),), b"")
+    assert profile.run.complete
+    moved = by_name(profile.transfers)
+    assert moved["(input)", "sum"] == 200
+    assert moved["fstat", "main"] == 8
+    assert profile.unaccounted.bytes == 0
+    assert not profile.unaccounted.functions
+    without, _ = run_built(built, (), b"")
+    io = [{f.name: f.io for f in each.functions}["mmap"] for each in (profile, without)]
+    assert io == [True, False]
+
+
+def test_lines_tokens_and_options_are_followed(tmp_path: Path) -> None:
+    text = """
+    #define _GNU_SOURCE
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <unistd.h>
+    static int length(const char *s) { int n = 0; while (*s++) n++; return n; }
+    int main(int count, char **given) {
+        char *line = 0, *word; size_t room = 0; int n = 0, c;
+        while ((c = getopt(count, given, "ab:")) != -1) n += c == 'b' ? length(optarg) : 1;
+        while (getline(&line, &room, stdin) > 0)
+            for (word = strtok(line, " \\n"); word; word = strtok(0, " \\n")) n += length(word);
+        free(line);
+        FILE *f = fopen64("/dev/null", "r");
+        return !f || n != 14;
+    }"""
+    flags = ("-D_LARGEFILE64_SOURCE",)
+    built = build_program(Options((source(tmp_path, text),), flags=flags), tmp_path)
+    profile, _ = run_built(built, ("-a", "-b", "xyz"), b"one two\nfour\n")
+    assert profile.run.complete
+    moved = by_name(profile.transfers)
+    assert moved["getline", "length"] == len("onetwofour")
+    assert moved["strtok", "length"] == 3  # the ends of the words
+    assert moved["(input)", "length"] == len("xyz") + 1
+    assert moved["getopt", "main"] == 8
+    assert profile.unaccounted.bytes == 0
+    assert not profile.unaccounted.functions
+
+
+def test_a_program_of_streams_is_profiled_with_its_output(tmp_path: Path) -> None:
+    text = r"""
+    #include <fstream>
+    #include <iostream>
+    #include <sstream>
+    #include <string>
+    static std::string upper(const std::string &s) {
+        std::string r;
+        for (char c : s) r += c >= 'a' && c <= 'z' ? char(c - 32) : c;
+        return r;
+    }
+    static long letters() {
+        std::string line;
+        long n = 0;
+        while (std::getline(std::cin, line)) { n += line.size(); std::cout << upper(line) << '\n'; }
+        return n;
+    }
+    int main() {
+        std::ostringstream out;
+        std::ofstream file("/dev/null");
+        out << letters();
+        file << out.str() << 1.5;
+        std::cout << out.str() << std::endl;
+        return !file;
+    }"""
+    path = source(tmp_path, text, "program.cpp")
+    profile, output = run_built(build_program(Options((path,)), tmp_path), (), b"one\ntwo words\n")
+    assert profile.run.complete
+    assert output == b"ONE\nTWO WORDS\n12\n"
+    upper = "upper(std::string const&)"
+    functions = {f.name: f for f in profile.functions if not f.foreign}
+    assert functions[upper].invocations == 2
+    moved = from_profile(profile)
+    assert upper in moved.candidates
+    assert moved.staying["letters()"].startswith("does I/O: std::")
+    # headers of the system define the others
+    assert not any(functions[name].system for name in ("main", "letters()", upper))
+    others = [f for name, f in functions.items() if "std::" in name.split("(")[0]]
+    assert others
+    assert all(f.system for f in others)
+
+
+def test_what_libraries_do_is_reported_beside_the_profile(tmp_path: Path) -> None:
+    text = """
+    #include <stdlib.h>
+    #include <string.h>
+    int main(void) {
+        char *a = malloc(6400);
+        memset(a, 1, 6400);
+        for (int i = 0; i < 100; i++) a[i] = 2;
+        return a[0] != 2;
+    }"""
+    # 100 or 101 lines in memset, 100 stores and a load in main
+    calls, share = library_work(profile_text(tmp_path, text))
+    assert calls == 2
+    assert share == pytest.approx(0.5, abs=0.01)
+    assert library_work(profile_text(tmp_path, "int main(void) { return 0; }")) == (0, 0.0)
+
+
+def test_other_programs_that_run_are_noted(tmp_path: Path) -> None:
+    text = """
+    #include <stdio.h>
+    #include <stdlib.h>
+    int main(int count, char **given) {
+        char line[20];
+        (void)given;
+        if (count == 1) return 0;
+        FILE *there = popen("echo there", "r");
+        if (!fgets(line, sizeof line, there) || pclose(there)) return 1;
+        return system("exit 0");
+    }"""
+    built = build_program(Options((source(tmp_path, text),)), tmp_path)
+    profile, _ = run_built(built, ("others",), b"")
+    assert profile.run.complete
+    [note] = profile.notes
+    assert note == "other programs ran (system, popen): the profile does not contain them"
+    assert not profile.unaccounted.functions
+    assert not run_built(built, (), b"")[0].notes  # only if one ran
+
+
+X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="the assembly is that of x86-64")
+
+
+@X86
+def test_inline_assembly_that_computes_is_noted(tmp_path: Path) -> None:
+    text = """
+    static int twice(int x) { __asm__ volatile("addl %0, %0" : "+r"(x)); return x; }
+    static void barrier(void) { __asm__ volatile("" ::: "memory"); }
+    int main(void) { int s = 0; for (int i = 0; i < 5; i++) { s += twice(i); barrier(); }
+                     return s != 20; }"""
+    [note] = [n for n in profile_text(tmp_path, text).notes if "assembly" in n]
+    assert "ran 5 times, in twice:" in note
+    text = """
+    #include <stdlib.h>
+    int main(void) { __asm__ volatile("nop"); return getenv("no such name") != NULL; }"""
+    profile = profile_text(tmp_path, text)
+    assert library_words(profile).startswith("library functions: 1 call,")
+    [note] = profile.notes
+    assert "ran 1 time, in main" in note
+
+
+@X86
+def test_assembly_outside_of_functions_is_noted(tmp_path: Path) -> None:
+    text = r"""
+    __asm__(".globl twice\ntwice: lea (%rdi,%rdi), %eax\nret\n");
+    int twice(int);
+    int main(void) { return twice(10) != 20; }"""
+    [note] = profile_text(tmp_path, text).notes
+    assert note.startswith("assembly outside of functions (twice) is part of the program")
+    text = r"""
+    __asm__(".globl other\n.set other, main\n# a comment\n");
+    int main(void) { return 0; }"""
+    assert not profile_text(tmp_path, text).notes  # it has no instructions

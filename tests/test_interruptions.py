@@ -26,7 +26,7 @@ from tests.needs import needs
 from tests.toy import SEARCHES, SMALL, acting, search, small, written
 
 
-@pytest.mark.parametrize(("turn", "method"), enumerate(SEARCHES))
+@pytest.mark.parametrize(("turn", "method"), [*enumerate(SEARCHES)])
 def test_an_interrupted_search_ends_as_if_nothing_had_been(
     turn: int, method: str, tmp_path: Path
 ) -> None:

@@ -15,7 +15,6 @@ from dse.model.grammar import (
     Call,
     Comparison,
     Expression,
-    GrammarError,
     Located,
     Name,
     Number,
@@ -206,15 +205,3 @@ def evaluate(node: Expression, values: Mapping[str, Any]) -> Any:
         case Call(function=function, parts=parts):
             return OPERATIONS[function](*(evaluate(part, values) for part in parts))
     raise AssertionError(node)
-
-
-__all__ = [
-    "OPERATIONS",
-    "GrammarError",
-    "Relation",
-    "evaluate",
-    "read_relation",
-    "read_relations",
-    "relation_of",
-    "scaled_name",
-]

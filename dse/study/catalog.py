@@ -109,8 +109,6 @@ class Row:
         By quantity name.
     text : mapping of str to str
         Facts that are not numbers.
-    note, source : str
-        Of the row as a whole; empty if not given.
     together : Together or None
         How its values vary together, if that is known.
     """
@@ -119,8 +117,6 @@ class Row:
     about: str
     values: Mapping[str, InputValue]
     text: Mapping[str, str]
-    note: str = ""
-    source: str = ""
     together: Together | None = None
 
 
@@ -134,8 +130,8 @@ class Catalog:
         The file's name without its ending.
     path : Path
         The file.
-    about, source : str
-        What the rows are; the source of the values that name none.
+    about : str
+        What the rows are.
     rows : mapping of str to Row
         By row name, in the order of the file.
     """
@@ -143,7 +139,6 @@ class Catalog:
     name: str
     path: Path
     about: str
-    source: str
     rows: Mapping[str, Row]
 
 
@@ -173,7 +168,7 @@ def load_catalog(path: Path) -> Catalog:
     file = parse_table(CatalogFile, content, findings)
     read = {n: _row(findings, n, row, file) for n, row in (file.model_extra or {}).items()}
     findings.finish_stage()
-    return Catalog(path.stem, path, file.about, file.source, read)
+    return Catalog(path.stem, path, file.about, read)
 
 
 def _row(findings: Findings, name: str, row: RowTable, file: CatalogFile) -> Row:
@@ -196,7 +191,7 @@ def _row(findings: Findings, name: str, row: RowTable, file: CatalogFile) -> Row
         findings.add(place, "has no values", _EXAMPLE)
     if row.together is not None:
         _check_together(findings, place / "together", row.together, values)
-    return Row(name, row.about, values, row.text, row.note, row.source, row.together)
+    return Row(name, row.about, values, row.text, row.together)
 
 
 def _number(findings: Findings, place: Place, table: ValueTable) -> tuple[float | str, str]:

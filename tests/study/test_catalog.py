@@ -64,7 +64,7 @@ def test_reads_rows_figures_and_where_each_is_from(tmp_path: Path) -> None:
     assert (catalog.name, catalog.about) == ("made", "Ways to attach an engine")
     assert list(catalog.rows) == ["fast-port", "slow-card"]
     row = catalog.rows["fast-port"]
-    assert (row.about, row.note, dict(row.text)) == ("a port", "of the row", {"processor": "S2"})
+    assert (row.about, dict(row.text)) == ("a port", {"processor": "S2"})
     assert list(row.values) == ["overhead", "clock", "area"]
     assert row.values["overhead"].value == 29_000
     assert row.values["overhead"].source == "A book"

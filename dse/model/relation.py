@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -57,30 +58,32 @@ class Relation:
     ----------
     text : str
         As written.
-    names : frozenset of str
-        The quantities in it.
+    sides : Comparison
+        The expressions on its sides, and the sign.
     slack : float
         The fraction by which the sides of ``==`` may differ.
     """
 
     text: str
-    names: frozenset[str]
-    left: Expression
-    right: Expression
-    relation: str
+    sides: Comparison
     slack: float = 0.0
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The quantities in it."""
+        return frozenset(name.name for name in names_in(self.sides))
 
     @property
     def strict(self) -> bool:
         """Whether equal sides violate it."""
-        return self.relation in ("<", ">")
+        return self.sides.sign in ("<", ">")
 
     def violation(self, values: Mapping[str, Any]) -> Array:
         """Return by how much each element violates the relation; 0 or less if it is satisfied."""
         with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
-            left, right = evaluate(self.left, values), evaluate(self.right, values)
-            over = left - right if not self.relation.startswith(">") else right - left
-            if self.relation == "==":
+            left, right = evaluate(self.sides.left, values), evaluate(self.sides.right, values)
+            over = left - right if not self.sides.sign.startswith(">") else right - left
+            if self.sides.sign == "==":
                 over = np.abs(over)
                 if self.slack:  # of the smaller side: the other may be infinite
                     over = over - self.slack * np.minimum(np.abs(left), np.abs(right))
@@ -95,10 +98,9 @@ class Relation:
         >>> read_relation("2 * 8 <= lanes").bound(), read_relation("a <= b").bound()
         (('lanes', '>=', 16.0), None)
         """
-        for one, other, sign in (
-            (self.left, self.right, self.relation),
-            (self.right, self.left, TURNED[self.relation]),
-        ):
+        sides = self.sides
+        turned = Comparison(sides.right, TURNED[sides.sign], sides.left)
+        for one, sign, other in ((s.left, s.sign, s.right) for s in (sides, turned)):
             if isinstance(one, Name) and not any(names_in(other)):
                 with np.errstate(all="ignore"):
                     return one.name, sign, float(evaluate(other, {}))
@@ -108,15 +110,12 @@ class Relation:
         """Return the relation between the same quantities under other names."""
         parts = {name: Name(0, names[name]) for name in self.names & names.keys()}
         changed = self.replaced(parts)
-        text = written(Comparison(changed.left, self.relation, changed.right))
-        return replace(changed, text=text) if parts else self
+        return replace(changed, text=written(changed.sides)) if parts else self
 
     def replaced(self, parts: Mapping[str, Expression]) -> Relation:
         """Return the relation with expressions in place of some names; its text stays the same."""
-        if not parts:
-            return self
-        sides = Comparison(_replaced(self.left, parts), self.relation, _replaced(self.right, parts))
-        return self._between(sides)
+        left, right = _replaced(self.sides.left, parts), _replaced(self.sides.right, parts)
+        return replace(self, sides=Comparison(left, self.sides.sign, right))
 
     def in_units(self, units: Units, clocked: bool = False) -> Relation:
         """Return the relation between numbers in the units of its quantities.
@@ -126,12 +125,7 @@ class Relation:
         UnitMismatchError
             If it adds or compares different dimensions; see `dse.model.dimension.convert_units`.
         """
-        sides = Comparison(self.left, self.relation, self.right)
-        return self._between(convert_units(sides, units, clocked))
-
-    def _between(self, sides: Comparison) -> Relation:
-        names = frozenset(name.name for name in names_in(sides))
-        return replace(self, left=sides.left, right=sides.right, names=names)
+        return replace(self, sides=convert_units(self.sides, units, clocked))
 
 
 def read_relation(text: str) -> Relation:
@@ -170,11 +164,11 @@ def relation_of(comparison: Comparison) -> Relation:
     GrammarError
         If it names no quantity.
     """
-    names = frozenset(name.name for name in names_in(comparison))
-    text = written(comparison)
-    if not names:
-        raise located_error([Located(comparison.left.at, f"'{text}' does not name a quantity")])
-    return Relation(text, names, comparison.left, comparison.right, comparison.sign)
+    relation = Relation(written(comparison), comparison)
+    if not relation.names:
+        message = f"'{relation.text}' does not name a quantity"
+        raise located_error([Located(comparison.left.at, message)])
+    return relation
 
 
 def scaled_name(name: str, scale: float, power: int) -> Expression:

@@ -90,7 +90,7 @@ def _relax(constraint: Constraint, violation: float) -> str:
         return f"meeting '{constraint.name}' (broken by {_round(violation, True)})"
     if constraint.relation is not None:
         if constraint.relation.strict and violation <= np.finfo(np.float64).tiny:
-            return f"writing {constraint.relation.relation}= in '{constraint.name}'"
+            return f"writing {constraint.relation.sides.sign}= in '{constraint.name}'"
         return f"relaxing '{constraint.name}' by {_round(violation, True)}"
     outwards = np.inf if constraint.upper else -np.inf
     bound = constraint.bound + (violation if constraint.upper else -violation)

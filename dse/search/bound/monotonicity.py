@@ -78,11 +78,13 @@ class _Moving:
             moves, low = self.of(constraint.quantity, given), self.low(constraint.quantity)
             moves = _reduced(moves, low, constraint.reduction)
             return moves if constraint.upper else -moves
-        left, right = (self._side(side, given) for side in (relation.left, relation.right))
-        moves = (
-            _both(left, -right) if not relation.relation.startswith(">") else _both(right, -left)
+        left, right = (
+            self._side(side, given) for side in (relation.sides.left, relation.sides.right)
         )
-        if relation.relation == "==":
+        moves = (
+            _both(left, -right) if not relation.sides.sign.startswith(">") else _both(right, -left)
+        )
+        if relation.sides.sign == "==":
             moves = _unknown(moves)
         return _reduced(moves, -np.inf, constraint.reduction)
 

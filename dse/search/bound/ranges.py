@@ -431,11 +431,11 @@ def violation_range(relation: Relation, ranges: Mapping[str, Range]) -> tuple[Ar
         Of each of its names; equal ends for a value that is known.
     """
     with np.errstate(all="ignore"):
-        left, right = (_range(node, ranges) for node in (relation.left, relation.right))
-        if relation.relation.startswith(">"):
+        left, right = (_range(node, ranges) for node in (relation.sides.left, relation.sides.right))
+        if relation.sides.sign.startswith(">"):
             left, right = right, left
         low, high = _difference(left, right)
-        if relation.relation == "==":
+        if relation.sides.sign == "==":
             low, high = _magnitude((low, high))
             if relation.slack:  # of the lesser side
                 sizes = zip(_magnitude(left), _magnitude(right), strict=True)

@@ -196,6 +196,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("latency,area [LUTz]\n1,2\n", "", "column 'area [LUTz]' has the unit"),
     ("latency,area [KB]\n1,2\n", "", "did you mean 'kB'?"),
     ("latency,area (B/cyle)\n1,2\n", "", "did you mean 'B/cycle'?"),
+    (f"latency,{'x' * 300}\n1,2\n2,3\n", "", "column name of 300 characters"),
     ("1,2\n3,4\n", "", "has no row of names"),
     ("latency,area\n", "", "has no designs"),
     (ONE, 'table = "desings.csv"', "'designs.csv'?"),

@@ -109,6 +109,8 @@ class Row:
         By quantity name.
     text : mapping of str to str
         Facts that are not numbers.
+    note : str
+        On the row as a whole.
     together : Together or None
         How its values vary together, if that is known.
     """
@@ -117,6 +119,7 @@ class Row:
     about: str
     values: Mapping[str, InputValue]
     text: Mapping[str, str]
+    note: str = ""
     together: Together | None = None
 
 
@@ -191,7 +194,7 @@ def _row(findings: Findings, name: str, row: RowTable, file: CatalogFile) -> Row
         findings.add(place, "has no values", _EXAMPLE)
     if row.together is not None:
         _check_together(findings, place / "together", row.together, values)
-    return Row(name, row.about, values, row.text, row.together)
+    return Row(name, row.about, values, row.text, row.note, row.together)
 
 
 def _number(findings: Findings, place: Place, table: ValueTable) -> tuple[float | str, str]:

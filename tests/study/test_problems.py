@@ -165,6 +165,7 @@ space.size = {real = [0, 2], log = true}; inputs.size = - =>
  space.size.real: low = 0 | greater than 0
 space.size = {real = [1, 2], steps = 1}; inputs.size = - => space.size.steps: steps >= 2
 space.size = {values = [1, 2]} => space.size: 'size' is given twice | [inputs]
+space.size = {values = [1, 2]}; inputs.size = - => space.size: no effect | they depend on delay
 space.lnes = {values = [1, 2]} => space.lnes: 'lanes'
 space.link = {catalog = "interfces"} => space.link.catalog: 'interfaces'
 space.link = {catalog = "interfaces", options = ["pci-crad"]} => space.link: 'pci-card'
@@ -203,6 +204,7 @@ objective.2.weights = {sise = [1, 2]} => objective[2].weights.sise: did you mean
 objective.2.weights = {size = [1, 2, 3]} => objective[2].weights.size: 3 numbers for 2 values
 objective.2.weights = {size = 3} => objective[2].weights.size: is not a list
 objective.2.weights = "x" => objective[2].weights: is not a list
+objective.3 = {minimize = "area", at = {lanes = 2}} => space: no variable changes objective 'area'
 objective.3.reduce = "mean" => objective[3].reduce: no scenarios
 constraint.1.relation = 5 => constraint[1].relation: 5 is not a text
 constraint.3 = {relation = "lanes"} => constraint[3].relation: <=

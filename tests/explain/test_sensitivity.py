@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +18,10 @@ from dse.explain.sensitivity import (
     improvable_inputs,
     improve_values,
 )
-from dse.model import Array, Floats, Quantity
+from dse.model import Quantity
 from dse.problems import InputError
 from tests.core_examples import objective
+from tests.explain.examples import machine, study
 
 OVERHEAD, INDEX, ACCELERATION = 1_000.0, 50.0, 20.0
 
@@ -47,13 +47,13 @@ def one(study: dse.Study, number: int) -> Explanation:
 
 
 def test_each_input_is_improved_alone() -> None:
-    study = dse.load("studies/jpeg.toml")
-    evaluator = study.evaluator
+    jpeg = dse.load("studies/jpeg.toml")
+    evaluator = jpeg.evaluator
     columns = evaluator.space.columns(evaluator.space.from_index(np.array([7, 50_000, 999])))
     before = evaluator.objective_values(columns, 3)
     found = {
         (s.input, s.objective): s
-        for s in find_sensitivities(evaluator, study.rule, columns, before)[1]
+        for s in find_sensitivities(evaluator, jpeg.rule, columns, before)[1]
     }
     assert len({name for name, _ in found}) > 5
     for (name, objective_name), each in found.items():
@@ -64,87 +64,63 @@ def test_each_input_is_improved_alone() -> None:
         assert each.after == values[names.index(objective_name)]
 
 
-class Engine(NamedTuple):
-    time: Annotated[Array, Quantity("s", "time", low=0)]
-    work: Annotated[Array, Quantity("s", "work", part_of="time")]
-    wait: Annotated[Array, Quantity("s", "wait", part_of="time")]
-    area: Annotated[Array, Quantity("1", "area", low=0)]
+def made(**change: Any) -> dse.Study:
+    return study(objective=[{"minimize": "time"}, {"minimize": "area"}], **change)
 
 
-def engine(
-    lanes: Annotated[
-        Floats, Quantity("1", "lanes", "n", low=1, high=16, integer=True, better="higher")
-    ],
-    idle: Annotated[Floats, Quantity("1", "idle share", "i", low=0, below=1, better="lower")],
-    size: Annotated[Floats, Quantity("1", "size", "s", above=0)],
-) -> Engine:
-    work, wait = np.asarray(size / lanes / (1 - idle)), np.asarray(idle * size + 0 * lanes)
-    return Engine(work + wait, work, wait, np.asarray(lanes * 3.0))
-
-
-def small(**change: Any) -> dse.Study:
-    content: dict[str, Any] = {
-        "study": {"name": "t", "models": ["engine"]},
-        "inputs": {"idle": 0.5},
-        "space": {"lanes": {"integer": [1, 16]}, "size": {"values": [8.0, 80.0]}},
-        "objective": [{"minimize": "time"}, {"minimize": "area"}],
-    }
-    return dse.from_mapping(content | change, {"engine": engine})
+NUMBER, DESIGN = 52, (5.0, 2.0, 50.0, 300.0, 900.0)  # 5 lanes, 2 stages and the fast bus
 
 
 def test_gains_against_direct_calls() -> None:
-    study = small()
-    found = one(study, 2 * 4)  # 5 lanes, size 8
-    assert found.values["lanes"] == 5
+    found = one(made(), NUMBER)
+    assert (found.values["lanes"], found.values["bus"]) == (5, "fast")
     gains = {(s.objective, s.input): s for s in found.sensitivities}
-    assert set(gains) == {(o, i) for o in ("time", "area") for i in ("lanes", "idle")}
-    before = float(engine(5.0, 0.5, 8.0).time)
+    inputs = ("lanes", "bus_wait", "host_time")
+    assert set(gains) == {(o, i) for o in ("time", "area") for i in inputs}
+    before = machine(*DESIGN)
     lanes = gains["time", "lanes"]
-    assert (lanes.value, lanes.improved) == (5.0, 16.0)  # 50 lanes are beyond the domain
-    assert lanes.before == before
-    assert lanes.after == float(engine(16.0, 0.5, 8.0).time)
-    assert lanes.gain == before / lanes.after
-    assert lanes.bottleneck == (lanes.gain >= 1.2)
-    idle = gains["time", "idle"]
-    assert idle.improved == 0.05
-    assert idle.gain == pytest.approx(before / float(engine(5.0, 0.05, 8.0).time), rel=1e-15)
-    assert gains["area", "lanes"].gain == 15.0 / 48.0
-    assert gains["area", "idle"].gain == 1.0
-    assert not gains["area", "lanes"].bottleneck
+    assert (lanes.value, lanes.improved, lanes.before) == (5.0, 50.0, float(before.time))
+    assert lanes.after == float(machine(50.0, *DESIGN[1:]).time)
+    assert lanes.gain == lanes.before / lanes.after
+    wait = gains["time", "bus_wait"]
+    assert (wait.improved, wait.after) == (5.0, float(machine(5, 2, 5, 300, 900).time))
+    assert gains["area", "lanes"].gain == 900.0 / 6300.0
+    assert gains["area", "bus_wait"].gain == 1.0
+    assert all(each.bottleneck == (each.gain >= 1.2) for each in gains.values())
+    assert {each.bottleneck for each in gains.values()} == {True, False}
     kinds = ["within your space", "another part", "not yours to change"]
-    ordered = [(kinds.index(s.kind), -s.gain) for s in found.sensitivities]
+    ordered = [(kinds.index(s.kind), s.beyond, -s.gain) for s in found.sensitivities]
     assert ordered == sorted(ordered)
 
 
 def test_parts_add_up_to_their_total() -> None:
-    parts = one(small(), 9).parts  # 5 lanes, size 80
-    assert {(p.total, p.name) for p in parts} == {("time", "work"), ("time", "wait")}
-    result = engine(5.0, 0.5, 80.0)
-    assert {p.name: p.value for p in parts} == {"work": float(result.work), "wait": 40.0}
-    assert sum(p.value for p in parts) == float(result.time)
+    parts, direct = one(made(), NUMBER).parts, machine(*DESIGN)
+    assert {p.name: p.value for p in parts} == {"work": float(direct.work), "wait": 50.0}
+    assert {p.total for p in parts} == {"time"}
+    assert sum(p.value for p in parts) == float(direct.time)
     assert sum(p.share for p in parts) == pytest.approx(1.0, rel=1e-15)
 
 
 def test_improvable_are_inputs_that_say_which_way_is_better() -> None:
-    assert list(improvable_inputs(small().evaluator)) == ["lanes", "idle"]
+    assert list(improvable_inputs(made().evaluator)) == ["lanes", "bus_wait", "host_time"]
     speedup = logca(latency=30.0, latency_per_byte=0.05)  # in the order of the model's inputs
     symbols = [q.symbol for q in improvable_inputs(speedup.evaluator).values()]
     assert symbols == ["o", "L", "l", "C", "A"]
 
 
 def test_improving_a_bound_input_changes_nothing_for_its_objective() -> None:
-    study = small(objective=[{"minimize": "time", "at": {"idle": 0.25}}, {"minimize": "area"}])
-    gains = {(s.objective, s.input): s.gain for s in one(study, 0).sensitivities}
-    assert gains.get(("time", "idle"), 1.0) == 1.0
+    bound = [{"maximize": "speedup", "at": {"host_time": 500}}, {"minimize": "area"}]
+    gains = {(s.objective, s.input): s.gain for s in one(study(objective=bound), 0).sensitivities}
+    assert gains.get(("speedup", "host_time"), 1.0) == 1.0
 
 
 def test_designs_that_are_not_there() -> None:
-    study = small()
-    result = study.run()
-    for number in (-1, 32):
+    whole = made()
+    result = whole.run()
+    for number in (-1, 96):
         with pytest.raises(InputError, match=f"there is no design {number}"):
-            explain(study, result, [number])
-    sampled = small(search={"method": "evolution", "evaluations": 10, "generation": 5})
+            explain(whole, result, [number])
+    sampled = made(search={"method": "evolution", "evaluations": 10, "generation": 5})
     result = sampled.run()
     assert [e.design for e in explain(sampled, result, [9, 0])] == [9, 0]
     with pytest.raises(InputError, match="10 designs are kept"):
@@ -211,6 +187,5 @@ def test_gain(direction: Any, before: float, after: float, wanted: float) -> Non
 
 
 def test_a_rule_may_be_set() -> None:
-    strict = small(bottlenecks={"factor": 10.0, "threshold": 1e6})
+    strict = made(bottlenecks={"factor": 10.0, "threshold": 1e6})
     assert not any(s.bottleneck for s in one(strict, 0).sensitivities)
-    assert dataclasses.asdict(one(strict, 0))["design"] == 0

@@ -63,12 +63,10 @@ def break_down(
     though all designs are evaluated at once.
     """
     model_graph = evaluator.model_graph
-    needed = {
-        objective.name: set(
-            model_graph.needs(_requested(model_graph, objective), objective.conditions).names
-        )
-        for objective in evaluator.objectives
-    }
+    needed = {}
+    for o in evaluator.objectives:
+        requested = [o.quantity, find_divisor(model_graph, o.quantity) or o.quantity]
+        needed[o.name] = set(model_graph.needs(requested, o.conditions).names)
     totals = {model.name: _totals(model) for model in model_graph.models}
     breakdowns: list[list[_Parts]] = []
     # Totals that an objective needs come first, then totals that its conditions affect.
@@ -97,11 +95,6 @@ def find_divisor(model_graph: ModelGraph, name: str) -> str | None:
         return own[over]
     other = model_graph.producers.get(over)
     return over if other is not None and other.inputs.keys() == producer.inputs.keys() else None
-
-
-def _requested(model_graph: ModelGraph, objective: Objective) -> list[str]:
-    total = find_divisor(model_graph, objective.quantity)
-    return [objective.quantity] if total is None else [objective.quantity, total]
 
 
 def _list_parts(breakdowns: Sequence[Sequence[_Parts]], row: int) -> tuple[Part, ...]:
@@ -173,8 +166,10 @@ def scenario_labels(model_graph: ModelGraph, objective: Objective) -> list[str]:
 
 def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
     """Return the largest part of each time of which objectives are made, a mean over scenarios."""
+    names = (o.quantity for o in evaluator.objectives)
+    totals = [find_divisor(evaluator.model_graph, name) or name for name in names]
     largest = []
-    for total in _objective_totals(evaluator):
+    for total in dict.fromkeys(totals):
         fractions: dict[str, float] = {}
         for part in parts:
             if part.total == total and _is_time(part.unit):
@@ -185,11 +180,6 @@ def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
             share = percent(fractions[name] / whole, digits=2)
             largest.append(f"{worded(name)} {share} of {worded(total)}")
     return ", ".join(largest)
-
-
-def _objective_totals(evaluator: Evaluator) -> list[str]:
-    names = (o.quantity for o in evaluator.objectives)
-    return list(dict.fromkeys(find_divisor(evaluator.model_graph, name) or name for name in names))
 
 
 def _is_time(unit: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,17 +122,14 @@ def _curve(study: ResolvedStudy, plan: CurvePlan, one: Mapping[str, float]) -> C
     answers = iter(model_graph.evaluate(flat, columns))
     lines = []
     for group in names:
-        drawn = [_along(next(answers), grid) for _ in group]
+        along = (np.asarray(next(answers), dtype=np.float64) for _ in group)
+        drawn = [np.broadcast_to(values, grid.shape) for values in along]
         declared = model_graph.quantities[group[0]]
         low, high = (drawn[1], drawn[2]) if len(drawn) == 3 else (None, None)
         better = _better(study.evaluator, group[0])
         lines.append(Line(group[0], declared.unit, declared.about, drawn[0], low, high, better))
     axis = model_graph.quantities[plan.axis]
     return Curve(plan.name, plan.axis, axis.unit, axis.about, here, grid, plan.log, tuple(lines))
-
-
-def _along(values: Any, grid: Array) -> Array:
-    return np.broadcast_to(np.asarray(values, dtype=np.float64), grid.shape)
 
 
 def _better(evaluator: Evaluator, quantity: str) -> Better:
@@ -247,7 +244,10 @@ def find_regions(
     sweep = _Sweep.of(evaluator, plan, rule, columns)
     objective, inputs, axis = sweep.objective, sweep.inputs, sweep.axis
     count = len(next(iter(columns.values())))
-    grid = _grid(plan.low, plan.high, axis.integer)
+    grid = np.geomspace(plan.low, plan.high, _GRID)
+    grid[0], grid[-1] = plan.low, plan.high
+    if axis.integer:
+        grid = np.unique(np.round(grid))
     shape = (count, len(grid))
     rows, points = np.repeat(np.arange(count), len(grid)), np.tile(grid, count)
     runs = evaluator.model_graph.done(
@@ -362,13 +362,6 @@ class _Sweep:
         both = np.concatenate([np.full(len(x), -1), which])
         values = self.values(np.tile(x, 2), np.tile(rows, 2), both)
         return self.exceeds(values[: len(x)], values[len(x) :])
-
-
-def _grid(low: float, high: float, whole: bool) -> Array:
-    """Return points along the axis, whole ones if only those are in its domain."""
-    grid = np.geomspace(low, high, _GRID)
-    grid[0], grid[-1] = low, high
-    return np.unique(np.round(grid)) if whole else grid
 
 
 def _without(objective: Objective, axis: str) -> Objective:

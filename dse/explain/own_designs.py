@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.criteria import Conditions, in_words, scenario, scenarios
+from dse.evaluate.criteria import in_words, scenario, scenarios
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.input_ranges import fix_at_middles
-from dse.evaluate.model_graph import Key, ModelGraph
+from dse.evaluate.model_graph import Key
 from dse.evaluate.space import Choice, Points, held
 from dse.evaluate.table_space import TableSpace
 from dse.explain.explanation import list_violations
@@ -187,21 +187,10 @@ def _intermediate_quantities(
         known[key] = dict(zip(names, answers, strict=True))
         for name, answer in known[key].items():
             if (name, key) not in shown:
-                for label, row in _by_scenario(
-                    model_graph, name, conditions, answer, count
-                ).items():
-                    values[f"{label} as given" if label in objectives else label] = row
+                rows = np.broadcast_to(answer, (scenarios(conditions), count))
+                for k, row in enumerate(rows):
+                    words = in_words(scenario(conditions, k), model_graph.quantities)
+                    label = f"{name} {words}".strip()
+                    label = f"{label} as given" if label in objectives else label
+                    values[label] = whole(row, model_graph.quantities[name])
     return values, known
-
-
-def _by_scenario(
-    model_graph: ModelGraph, name: str, conditions: Conditions, answer: Array, count: int
-) -> dict[str, Array]:
-    """Return a quantity under its conditions, a column per scenario."""
-    number = scenarios(conditions)
-    labels = [in_words(scenario(conditions, k), model_graph.quantities) for k in range(number)]
-    rows = np.broadcast_to(answer, (number, count))
-    return {
-        f"{name} {label}".strip(): whole(row, model_graph.quantities[name])
-        for label, row in zip(labels, rows, strict=True)
-    }

@@ -346,24 +346,16 @@ def assess_robustness(
     inputs = {n: (unit, v[uncertainty.corners :]) for n, (unit, v) in uncertainty.inputs.items()}
     designs = {}
     for k, number in enumerate(every):
+        mine, sampled = on_front[:, k], on_front[uncertainty.corners :, k]
         designs[int(number)] = DesignRobustness(
             samples=uncertainty.samples - uncertainty.corners,
-            chance=float(on_front[uncertainty.corners :, k].mean()),
-            verdict=_verdict(on_front[:, k]),
+            chance=float(sampled.mean()),
+            verdict="certainly" if mine.all() else "possibly" if mine.any() else "never",
             interval=uncertainty.intervals,
             regrets={o.name: float(regrets[k, i]) for i, o in enumerate(evaluator.objectives)},
-            **_decided(
-                evaluator,
-                inputs,
-                values[uncertainty.corners :, k],
-                on_front[uncertainty.corners :, k],
-            ),
+            **_decided(evaluator, inputs, values[uncertainty.corners :, k], sampled),
         )
     return Robustness(designs, uncertainty.samples)
-
-
-def _verdict(on_front: NDArray[np.bool_]) -> str:
-    return "certainly" if on_front.all() else "possibly" if on_front.any() else "never"
 
 
 def select_candidates(result: Result, samples: int) -> list[int]:

@@ -123,7 +123,14 @@ def find_sensitivities(
         name: improve_input(model_graph, name, value, rule.factor, columns)
         for name, value in values.items()
     }
-    after = _improved_objectives(evaluator, columns, improved, count)
+    outside = ignore_errors(evaluator)  # an improved input may be outside the space
+    runs = outside.objective_runs(columns, count)
+    after = {  # only the models downstream of the input run again
+        name: outside.objective_values(
+            {**columns, name: better}, count, model_graph.unmoved(runs, name)
+        )
+        for name, better in improved.items()
+    }
     items: list[list[Sensitivity]] = [[] for _ in range(count)]
     for name, better in improved.items():
         quantity, owner = common_domain(model_graph, name), owners.get(name, "")
@@ -143,24 +150,12 @@ def find_sensitivities(
                         gain, bottleneck, shown, kind, owner, bool(beyond[row]),
                     )
                 )  # fmt: skip
-    return [tuple(sorted(mine, key=_descending)) for mine in items]
 
+    def order(item: Sensitivity) -> tuple[int, bool, float]:
+        gain = np.inf if np.isnan(item.gain) else -item.gain
+        return _ORDER.index(item.kind), item.beyond, gain
 
-def _improved_objectives(
-    evaluator: Evaluator, columns: Mapping[str, Array], improved: Mapping[str, Array], count: int
-) -> dict[str, Array]:
-    """Return the objectives of designs with one input improved at a time.
-
-    Only the models downstream of the input run again.
-    """
-    evaluator = ignore_errors(evaluator)  # an improved input may be outside the space
-    runs = evaluator.objective_runs(columns, count)
-    return {
-        name: evaluator.objective_values(
-            {**columns, name: better}, count, evaluator.model_graph.unmoved(runs, name)
-        )
-        for name, better in improved.items()
-    }
+    return [tuple(sorted(mine, key=order)) for mine in items]
 
 
 def change_kind(space: Space, owner: str) -> Kind:
@@ -178,10 +173,6 @@ def _beyond(variable: Variable, name: str, values: Array) -> NDArray[np.bool_]:
     else:
         known = np.asarray(variable.from_unit(np.array([0.0, 1.0])), dtype=np.float64)
     return np.asarray((values < known.min()) | (values > known.max()))
-
-
-def _descending(item: Sensitivity) -> tuple[int, bool, float]:
-    return _ORDER.index(item.kind), item.beyond, np.inf if np.isnan(item.gain) else -item.gain
 
 
 def improvable_inputs(evaluator: Evaluator) -> dict[str, Quantity]:

@@ -55,8 +55,9 @@ def front_figure(
         f"{drawn.front:,} of {drawn.total:,}" if drawn.front < drawn.total else f"{drawn.front:,}"
     )
     rest = len(drawn.designs) - drawn.front
+    faint = {"color": NEUTRAL, "size": 4, "opacity": 0.35}
     series = (
-        (slice(drawn.front, None), f"dominated ({rest:,})", _faint()),
+        (slice(drawn.front, None), f"dominated ({rest:,})", faint),
         (slice(0, drawn.front), f"front ({of_front})", _colored(colored, drawn.front)),
     )
     for rows, label, marker in series:
@@ -140,10 +141,6 @@ def _rails(figure: Figure, across: Shown, up: Shown) -> None:
             line = {"dash": "dot", "width": 1, "color": NEUTRAL}
             add(scale.rail, line=line, layer="below", annotation_text=column.infinite,
                 annotation_position=corner)  # fmt: skip
-
-
-def _faint() -> dict[str, Any]:
-    return {"color": NEUTRAL, "size": 4, "opacity": 0.35}
 
 
 def _colored(column: Shown, front: int) -> dict[str, Any]:

@@ -203,16 +203,12 @@ def default_axes(result: Result) -> tuple[str, str, str]:
     if len(names) == 1:
         first, *rest = [*(n for n in varied if n in variables), *variables, *names]
         return first, names[0], [*rest, names[0]][0]
-    benefit = _benefit(result.objectives)
+    maximized = [o for o in result.objectives if o.direction == "maximize"]
+    ratios = [o for o in maximized if o.unit == "1"]
+    benefit = (ratios or maximized or list(result.objectives))[0].name
     cost = _cost(result.objectives, front, benefit)
     others = [n for n in [*varied, *names] if n not in (cost, benefit)]
     return cost, benefit, [*others, benefit][0]
-
-
-def _benefit(objectives: Sequence[Objective]) -> str:
-    maximized = [o for o in objectives if o.direction == "maximize"]
-    ratios = [o for o in maximized if o.unit == "1"]
-    return (ratios or maximized or list(objectives))[0].name
 
 
 def _cost(objectives: Sequence[Objective], front: pd.DataFrame, benefit: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,19 +97,19 @@ _END = "end of the axis"
 
 def of_run(result: Result) -> list[Panel]:
     """Return the panels about the confidence in a run."""
-    return [each for write in _RUN for each in write(result)]
+    if len(result.convergence) < 2:
+        return []
+    plot = convergence_plot(result.convergence)
+    return [panel("convergence-0", "Convergence", plot=plot, height=300)]
 
 
 def of_design(explanation: Explanation) -> list[Panel]:
-    """Return the panels of a design."""
-    return [each for write in _DESIGN for each in write(explanation)]
-
-
-def _convergence(result: Result) -> list[Panel]:
-    table = result.convergence
-    if len(table) < 2:
-        return []
-    return [panel("convergence-0", "Convergence", plot=convergence_plot(table), height=300)]
+    """Return the panels of a design: scenarios, regions and curves."""
+    return [
+        *_scenarios(explanation),
+        *(_regions_panel(regions, i) for i, regions in enumerate(explanation.regions)),
+        *(_curve_panel(curve, i) for i, curve in enumerate(explanation.curves)),
+    ]
 
 
 def _scenarios(explanation: Explanation) -> list[Panel]:
@@ -118,10 +118,6 @@ def _scenarios(explanation: Explanation) -> list[Panel]:
         return []
     table = table_of(("objective", "scenario", "value"), (False, False, True), rows)
     return [panel("scenarios-0", "In each scenario", table=table)]
-
-
-def _regions(explanation: Explanation) -> list[Panel]:
-    return [_regions_panel(each, i) for i, each in enumerate(explanation.regions)]
 
 
 def _regions_panel(regions: Regions, i: int) -> Panel:
@@ -142,10 +138,6 @@ def _regions_panel(regions: Regions, i: int) -> Panel:
     plot = regions_plot(regions)
     height = 346 + plot["layout"]["margin"]["t"]
     return panel(f"regions-{i}", title, note, plot=plot, height=height, table=table)
-
-
-def _curves(explanation: Explanation) -> list[Panel]:
-    return [_curve_panel(each, i) for i, each in enumerate(explanation.curves)]
 
 
 def _curve_panel(curve: Curve, i: int) -> Panel:
@@ -171,10 +163,6 @@ def _curve_panel(curve: Curve, i: int) -> Panel:
     table = table_of(heads, (False, True, True, True), rows)
     plot = curve_plot(curve)
     return panel(f"curve-{i}", curve.name, note.strip(), plot=plot, height=height, table=table)
-
-
-_RUN: tuple[Callable[[Result], list[Panel]], ...] = (_convergence,)
-_DESIGN: tuple[Callable[[Explanation], list[Panel]], ...] = (_scenarios, _regions, _curves)
 
 
 def written(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:

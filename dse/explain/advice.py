@@ -29,11 +29,11 @@ from dse.explain.changes import (
     Neighbours,
     Setting,
     compare_objectives,
+    describe_value,
     find_neighbours,
     find_numbers,
     list_settings,
     look_up_designs,
-    show_value,
     trades,
 )
 from dse.explain.sensitivity import PART, SPACE, Kind, gain_factor
@@ -125,7 +125,8 @@ def _advise_within_space(
         for k in _select(gains, near.moved, np.flatnonzero(near.of == row)):
             name = names[near.moved[k]]
             variable, quantity = space.variables[name], quantities.get(name)
-            texts = (show_value(variable, v, quantity) for v in (own[name][row], labels[name][k]))
+            values = own[name][row], labels[name][k]
+            texts = (describe_value(variable, value, quantity) for value in values)
             number = int(numbers[k]) if numbers[k] >= 0 else None
             effects = compare_objectives(evaluator.objectives, before[row], objectives[k])
             changes[row].append(Change((Setting(name, *texts),), number, effects))

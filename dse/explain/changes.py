@@ -29,10 +29,10 @@ _FACTOR = 2.0  # a larger ratio is shown as a factor, a smaller one in percent
 # Variables in words ---------------------------------------------------------------------------
 
 
-def show_value(variable: Variable, value: Any, quantity: Quantity | None) -> str:
+def describe_value(variable: Variable, value: Any, quantity: Quantity | None) -> str:
     """Return one value of a variable in words.
 
-    >>> show_value(Integer(0, 1), 1.0, None), show_value(Integer(0, 9), 9.0, None)
+    >>> describe_value(Integer(0, 1), 1.0, None), describe_value(Integer(0, 9), 9.0, None)
     ('yes', '9')
     """
     if isinstance(variable, Choice):
@@ -58,7 +58,7 @@ def describe_design(
     variables, quantities = evaluator.space.variables, evaluator.model_graph.quantities
     names = [n for n in variables if n in values] if names is None else names
     return ", ".join(
-        f"{worded(n)} {show_value(variables[n], values[n], quantities.get(n))}" for n in names
+        f"{worded(n)} {describe_value(variables[n], values[n], quantities.get(n))}" for n in names
     )
 
 
@@ -80,7 +80,7 @@ def list_settings(
     """Return the variables that differ between two designs."""
     quantities = evaluator.model_graph.quantities
     return tuple(
-        Setting(name, *(show_value(variable, v, quantities.get(name)) for v in pair))
+        Setting(name, *(describe_value(variable, v, quantities.get(name)) for v in pair))
         for name, variable in evaluator.space.variables.items()
         if name in before and (pair := (before[name], after[name]))[0] != pair[1]
     )

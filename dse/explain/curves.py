@@ -77,7 +77,7 @@ class Curve:
     lines: tuple[Line, ...]
 
 
-class Best(NamedTuple):
+class BestPoint(NamedTuple):
     """The best point of a line.
 
     Attributes
@@ -140,18 +140,18 @@ def _better(evaluator: Evaluator, quantity: str) -> Better:
     return None if ways else evaluator.model_graph.quantities[quantity].better
 
 
-def find_best_point(curve: Curve, line: Line) -> Best:
+def find_best_point(curve: Curve, line: Line) -> BestPoint:
     """Return the best finite value of a line among the points drawn, and the design's own."""
     here = np.flatnonzero(curve.grid == curve.here)
     now = float(line.values[here[0]]) if here.size else np.nan
     word = {"lower": "least", "higher": "greatest", None: ""}[line.better]
     finite = np.isfinite(line.values)
     if not word or not finite.any():
-        return Best(word, np.nan, np.nan, now, False)
+        return BestPoint(word, np.nan, np.nan, now, False)
     sign = 1.0 if line.better == "lower" else -1.0
     row = int(np.argmin(np.where(finite, sign * line.values, np.inf)))
     edge = row in (0, len(curve.grid) - 1)
-    return Best(word, float(line.values[row]), float(curve.grid[row]), now, edge)
+    return BestPoint(word, float(line.values[row]), float(curve.grid[row]), now, edge)
 
 
 # Optimization regions ------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
 from dse.report.front import HELD, MANY, MOST, Shown, bests, default_axes, held, shown
 from dse.report.panels import of_design, of_run, section_data
 from dse.result.record import ROLES, Result
+from dse.study.input_files import to_toml
 
 
 def payload(
@@ -231,17 +232,15 @@ def _parsed(text: str) -> Any:
 
 def _variable(table: Mapping[str, Any], unit: str, clock: float | None) -> dict[str, Any]:
     kind = next(each for each in _KINDS if each in table)
-    found: dict[str, Any] = {"kind": kind, "table": dict(table), "grid": None}
-    if kind not in ("real", "values"):
-        return found
-    numbers = [read(v, unit, clock) if isinstance(v, str) else float(v) for v in table[kind]]
-    found["table"][kind] = numbers
-    if kind == "values":
-        found["grid"] = numbers
-    elif table.get("steps", _LISTED + 1) <= _LISTED:
-        low, high = numbers
-        found["grid"] = Real(low, high, table.get("log", False), table["steps"]).levels().tolist()
-    return found
+    grid = None
+    if kind in ("real", "values"):
+        numbers = [read(v, unit, clock) if isinstance(v, str) else float(v) for v in table[kind]]
+        table = {**table, kind: numbers}
+        grid = numbers if kind == "values" else None
+        if table.get("steps", _LISTED + 1) <= _LISTED:
+            low, high = numbers
+            grid = Real(low, high, table.get("log", False), table["steps"]).levels().tolist()
+    return {"kind": kind, "table": dict(table), "grid": grid}
 
 
 def _before(text: str, content: Mapping[str, Any]) -> str:
@@ -257,11 +256,4 @@ def _before(text: str, content: Mapping[str, Any]) -> str:
             return tomlkit.dumps(document).rstrip() + "\n"
     except ValueError:  # it is JSON
         pass
-    return tomlkit.dumps(_without_none(wanted))
-
-
-def _without_none(value: Any) -> Any:
-    """Return a value without the entries that JSON has as null, which TOML cannot say."""
-    if isinstance(value, Mapping):
-        return {k: _without_none(v) for k, v in value.items() if v is not None}
-    return [_without_none(v) for v in value] if isinstance(value, list) else value
+    return to_toml(wanted)

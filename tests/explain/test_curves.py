@@ -18,7 +18,7 @@ import pytest
 import dse
 from dse.api import StudyResult
 from dse.explain.curves import (
-    Best,
+    BestPoint,
     Better,
     Curve,
     Line,
@@ -37,7 +37,7 @@ STUDIES = Path(__file__).parents[2] / "studies"
 STUDY = STUDIES / "shared_pipeline.toml"
 
 
-def bests(curve: Curve) -> list[Best]:
+def bests(curve: Curve) -> list[BestPoint]:
     return [find_best_point(curve, line) for line in curve.lines]
 
 

@@ -113,21 +113,8 @@ def test_of_equal_designs_the_nearest_to_the_best_of_all_is_named() -> None:
 
 
 def test_the_best_of_equals_is_the_nearest_to_the_best_of_all() -> None:
-    made = {
-        "study": {"name": "ties", "models": ["objectives.logca:speedup"]},
-        "inputs": {"computational_index": 90, "granularity": 4096, "latency": 100},
-        "space": {
-            "acceleration": {"values": [2, 4, 32]},
-            "overhead": {"values": [100, 1000, 9000, 90_000]},
-        },
-        "objective": [
-            {"maximize": "speedup"},
-            {"minimize": "acceleration"},
-            {"maximize": "overhead"},
-        ],
-    }
-    front = dse.from_mapping(made).run().front
-    unit, _ = scaled(front.points, np.array([o.sign for o in front.objectives]))
+    front = logca().run().front
+    unit, _ = scaled(front.points, front.signs)
     not_first = 0
     for i, objective in enumerate(front.objectives):
         equal = np.flatnonzero(front.points[:, i] == front.points[:, i].min())

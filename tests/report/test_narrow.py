@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pytest
 from selenium.webdriver import Chrome
 
 import dse
-from dse.model import Floats, Quantity
 from dse.report.payload import narrow
-from tests.browser import browser, open_report
+from tests.browser import open_report
+from tests.commands import called
+from tests.explain.examples import MODELS
 
 MODEL = """
 from typing import Annotated, NamedTuple
@@ -72,32 +69,19 @@ evaluations = 2000
 """
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("narrow")
-    (folder / "made.py").write_text(MODEL, "utf-8")
-    (folder / "small.toml").write_text(STUDY, "utf-8")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def chrome(folder: Path) -> Iterator[Chrome]:
-    with browser(folder) as opened:
-        yield opened
-
-
-def test_a_narrowed_study_is_valid_and_holds_the_selection(chrome: Chrome, folder: Path) -> None:
-    result = dse.load(folder / "small.toml").run(folder / "run")
-    open_report(chrome, folder / "run" / "report.html")
+def test_a_narrowed_study_is_valid_and_holds_the_selection(chrome: Chrome, tmp_path: Path) -> None:
+    (tmp_path / "made.py").write_text(MODEL, "utf-8")
+    (tmp_path / "small.toml").write_text(STUDY, "utf-8")
+    result = dse.load(tmp_path / "small.toml").run(tmp_path / "run")
+    open_report(chrome, tmp_path / "run" / "report.html")
     text = 'lanes < 15 and width > 8 B and port != "wide" and delay <= 40 ns'
     front = result.front.designs
     kept = result.where(text).designs
     assert 2 < len(kept) < len(front)
     script = "ask.filter = arguments[0]; linked(); return narrowedStudy(rowsOf(selected))"
-    path = folder / "narrowed.toml"
+    path = tmp_path / "narrowed.toml"
     path.write_text(chrome.execute_script(script, text), "utf-8")
-    command = [sys.executable, "-m", "dse", "check", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = called("check", str(path), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     study = dse.load(path)
     assert study.name == 'small "one" narrowed'
@@ -120,39 +104,25 @@ def test_a_narrowed_study_is_valid_and_holds_the_selection(chrome: Chrome, folde
     np.testing.assert_allclose(again["time"], kept["time"], rtol=1e-12)
 
 
-def _cost(
-    lanes: Annotated[Floats, Quantity("1", "lanes", low=1)],
-    delay: Annotated[Floats, Quantity("s", "delay", low=0)],
-) -> _Cost:
-    return _Cost(lanes * 10.0, delay / lanes)
-
-
-class _Cost(NamedTuple):
-    cost: Annotated[Floats, Quantity("1", "cost")]
-    time: Annotated[Floats, Quantity("s", "time")]
-
-
 CONTENT: dict[str, Any] = {
-    "study": {"name": "script", "models": ["cost"], "about": 'a "text" of\nlines \u00e9'},
-    "space": {"lanes": {"integer": [1, 8]}, "delay": {"real": [1e-9, 2e-9], "steps": 3}},
-    "objective": [{"minimize": "cost"}, {"minimize": "time"}],
+    "study": {"name": "script", "models": list(MODELS), "about": 'a "text" of\nlines \u00e9'},
+    "inputs": {"size": 1.0},
+    "space": {"lanes": {"integer": [1, 8]}, "overlap": {"real": [0, 0.5], "steps": 3}},
+    "objective": [{"minimize": "time"}, {"minimize": "load"}],
     "search": {"method": "exhaustive", "timeout": 1e3},
     "report": {"sections": []},
 }
 
 
-def test_a_study_of_a_script_becomes_a_file() -> None:
-    study = dse.from_mapping(CONTENT, {"cost": _cost})
-    found = narrow(study.run(), study.text)
+def test_a_study_of_a_script_becomes_a_file_and_other_texts_do_not() -> None:
+    study = dse.from_mapping(CONTENT, MODELS)
+    result = study.run()
+    found = narrow(result, study.text)
     assert found is not None
-    read = tomllib.loads(found["before"])
     wanted = {k: v for k, v in CONTENT.items() if k != "space"}
-    assert read == wanted | {"study": CONTENT["study"] | {"name": "script narrowed"}}
-    assert found["space"]["delay"]["grid"] == np.linspace(1e-9, 2e-9, 3).tolist()
-
-
-def test_what_is_not_a_study_with_variables_is_not_narrowed() -> None:
-    result = dse.from_mapping(CONTENT, {"cost": _cost}).run()
+    wanted["study"] = CONTENT["study"] | {"name": "script narrowed"}
+    assert tomllib.loads(found["before"]) == wanted
+    assert found["space"]["overlap"]["grid"] == [0.0, 0.25, 0.5]
     assert narrow(result, "not toml {") is None
     assert narrow(result, '[study]\nname = "x"\ntable = "designs.csv"\n[space]\n') is None
     assert narrow(result, '[study]\nname = "x"\n[space]\nother = { real = [0, 1] }\n') is None

@@ -114,7 +114,16 @@ class Dispatch(NamedTuple):
 # ----------------------------------------------------------------------------- throughput of a core
 
 _ROUNDING = 1e-12
-_NO_COSTS = " =overhead =latency =cores_per_engine =queue_time =switch_time"
+_INPUTS = (
+    *("accelerable_share", "offload_rate", "overhead", "latency", "acceleration"),
+    *("cores_per_engine", "queue_time", "switch_time"),
+)
+
+
+def _only(*signs: str) -> str:
+    """Declare that an output depends on these inputs, perhaps on the threading, and on no other."""
+    others = [f"={name}" for name in _INPUTS if not {f"+{name}", f"-{name}"} & {*signs}]
+    return " ".join([*signs, *others])
 
 
 def _part(about: str) -> Quantity:
@@ -152,19 +161,15 @@ class HostSpeedup:
     " -switch_time",
     core_time="+offload_rate +overhead +latency -acceleration =cores_per_engine +queue_time"
     " +switch_time",
-    core_work_time="=threading -accelerable_share =offload_rate =acceleration" + _NO_COSTS,
-    core_engine_time="-threading +accelerable_share =offload_rate -acceleration" + _NO_COSTS,
-    core_overhead_time="=threading =accelerable_share +offload_rate +overhead =latency"
-    " =acceleration =cores_per_engine =queue_time =switch_time",
-    core_latency_time="=threading =accelerable_share +offload_rate =overhead +latency"
-    " =acceleration =cores_per_engine =queue_time =switch_time",
-    core_queue_time="=threading =accelerable_share +offload_rate =overhead =latency =acceleration"
-    " =cores_per_engine +queue_time =switch_time",
-    core_switch_time="=accelerable_share +offload_rate =overhead =latency =acceleration"
-    " =cores_per_engine =queue_time +switch_time",
+    core_work_time=_only("=threading", "-accelerable_share"),
+    core_engine_time=_only("-threading", "+accelerable_share", "-acceleration"),
+    core_overhead_time=_only("=threading", "+offload_rate", "+overhead"),
+    core_latency_time=_only("=threading", "+offload_rate", "+latency"),
+    core_queue_time=_only("=threading", "+offload_rate", "+queue_time"),
+    core_switch_time=_only("+offload_rate", "+switch_time"),
     engine_utilization="+accelerable_share -offload_rate -overhead -latency -acceleration"
     " +cores_per_engine -queue_time -switch_time",
-    service_time="=threading +accelerable_share -offload_rate -acceleration" + _NO_COSTS,
+    service_time=_only("=threading", "+accelerable_share", "-offload_rate", "-acceleration"),
 )
 def host_speedup(
     threading: Threading,

@@ -254,62 +254,44 @@ class Chain(NamedTuple):
 class Dataflow:
     """The dataflow between a program's functions, as dynamic counts of one run.
 
-    "Inclusive" means a function with everything it calls.
-
-    Parameters
-    ----------
-    program : str
-        Its name.
-    names : tuple of str, length n
-        The functions, then the origins of data that no function wrote, such as ``(input)``.
-    functions : int
-        How many of the names are functions.
-    invocations : ndarray, shape (n,)
-        Recursive ones counted.
-    computation : ndarray, shape (n,)
-        Own arithmetic and logical instructions [instruction].
-    local_bytes : ndarray, shape (n,)
-        Bytes that an invocation wrote and read itself [B].
-    code : ndarray, shape (n,)
-        Instructions of the function's code, a measure of the hardware that it takes; 0: unknown.
-    transfers : ndarray, shape (n, n)
-        Bytes that one (row) wrote and another (column) read; on the diagonal between different
-        invocations [B].
-    transfers_into, transfers_out : ndarray, shape (n, n)
-        Bytes that came into an inclusive function (column), by writer (row), and that left one
-        (row), by reader (column), once for each reading invocation [B].
-    fetched, returned : ndarray, shape (n, n)
-        The same, each byte once (for a reading function) until it is written again [B].
-    working_set, call_working_set : ndarray, shape (n,)
-        Bytes that an inclusive function touches in the run, and in its largest call.
-    chains : tuple of Chain
-        Values that are computed one after the other.
-    tree : CallTree
-        The calling contexts.
-    missing : tuple of str
-        The numbers that the source lacks, each a sentence.
-    kinds : Kinds
-        Reasons that keep functions on the host, and the choices of the study.
+    "Inclusive" means a function with everything it calls. Bytes between functions are matrices,
+    shape (names, names); the other arrays have the shape (names,).
     """
 
     program: str
     names: tuple[str, ...]
+    """The functions, then the origins of data that no function wrote, such as ``(input)``."""
     functions: int
+    """How many of the names are functions."""
     invocations: Array
+    """Recursive ones counted."""
     computation: Array
+    """Own arithmetic and logical instructions [instruction]."""
     local_bytes: Array
+    """Bytes that an invocation wrote and read itself [B]."""
     code: Array
+    """Instructions of the function's code, a measure of the hardware that it takes; 0: unknown."""
     transfers: Array
+    """Bytes that one (row) wrote and another (column) read; on the diagonal between different
+    invocations [B]."""
     transfers_into: Array
+    """Bytes that came into an inclusive function (column), by writer (row) [B]."""
     transfers_out: Array
+    """Bytes that left an inclusive function (row), by reader (column), per invocation [B]."""
     fetched: Array
     returned: Array
+    """As `transfers_out`, and `fetched` as `transfers_into`, but each byte once (for a reading
+    function) until it is written again [B]."""
     working_set: Array
+    """Bytes that an inclusive function touches in the run [B]."""
     call_working_set: Array
+    """Bytes that it touches in its largest call [B]."""
     chains: tuple[Chain, ...]
     tree: CallTree
     missing: tuple[str, ...] = ()
+    """The numbers that the source lacks, each a sentence."""
     kinds: Kinds = field(default_factory=Kinds)
+    """Reasons that keep functions on the host, and the choices of the study."""
 
     @functools.cached_property
     def calls(self) -> Array:

@@ -72,27 +72,17 @@ TERMS = tuple(
 
 @dataclass(frozen=True)
 class Law:
-    """A count as a sum of terms in the size n of the problem.
-
-    Parameters
-    ----------
-    terms : tuple of Term
-        In order of growth; none: the count is 0 at every size.
-    coefficients : tuple of Fraction
-        One a term.
-    exact : bool
-        Whether the law gives every count, verified at sizes that it was not solved at.
-    residual : float
-        Largest difference at a size, relative to the count there (to 1 if that is 0).
-    held_out : float
-        Relative difference at the largest size if the same terms are fitted without it.
-    """
+    """A count as a sum of terms in the size n of the problem, each with a coefficient."""
 
     terms: tuple[Term, ...]
+    """In order of growth; none: the count is 0 at every size."""
     coefficients: tuple[Fraction, ...]
     exact: bool
+    """Whether the law gives every count, verified at sizes that it was not solved at."""
     residual: float
+    """Largest difference at a size, relative to the count there (to 1 if that is 0)."""
     held_out: float
+    """Relative difference at the largest size if the same terms are fitted without it."""
 
     def at(self, n: Floats) -> Array:
         """Return the count that the law gives at sizes of any shape."""

@@ -103,18 +103,8 @@ _HEADINGS = {
     "break_even": "break-even [B]",
 }
 _VERDICT = [
-    "share",
-    "worth",
-    "speedup",
-    "ceiling",
-    "factor_limit",
-    "bound",
-    "calls",
-    "callbacks",
-    "granularity",
-    "break_even",
-    "reason",
-    "change",
+    *("share", "worth", "speedup", "ceiling", "factor_limit", "bound", "calls", "callbacks"),
+    *("granularity", "break_even", "reason", "change"),
 ]
 _LEGEND = (
     "Fraction of the time on the host; ceiling: speedup if its accelerator takes no time to "
@@ -140,8 +130,7 @@ def _cut_in_words(program: Dataflow, setting: Setting) -> str:
 @needs("dataflow")
 def limits(study: Study, result: StudyResult) -> Section:
     """Show what bounds acceleration: the memory wall, local or global (Figures 3, 5, 6)."""
-    programs = programs_used(study, result)
-    setting = setting_of(study, result)
+    programs, setting = programs_used(study, result), setting_of(study, result)
     walls = [float(memory_wall(p, np.inf, setting)) for p in programs]
     words = [
         f"{p.program}: with all computation in no time the program is {wall:.3g} times as fast."
@@ -177,24 +166,21 @@ def limits(study: Study, result: StudyResult) -> Section:
 @needs("dataflow")
 def accelerators(study: Study, result: StudyResult) -> Section:
     """Name the functions of each design of the front; one, several, shared, private (Figure 10)."""
-    best = _best(result)
-    program = program_of(study, best)
-    chosen = chosen_in(study, best)
-    setting = setting_of(study, result)
-    together = " + ".join(chosen)
-    singly = {name: (name,) for name in chosen}
-    alone = speedups(program, singly, FACTORS, setting=setting)
-    private = speedups(program, {together: chosen}, FACTORS, setting=setting)
-    shared = speedups(program, {together: chosen}, FACTORS, shared_store=True, setting=setting)
+    best, setting = _best(result), setting_of(study, result)
+    program, chosen = program_of(study, best), chosen_in(study, best)
+    alone = speedups(program, {name: (name,) for name in chosen}, FACTORS, setting=setting)
     lines = [(name, FACTORS, alone[name].to_numpy()) for name in chosen]
+    words = f"The fastest design accelerates {' + '.join(chosen) or 'nothing'} ({program.program})."
     if len(chosen) > 1:
+        private, shared = (
+            speedups(program, {"": chosen}, FACTORS, store, setting)[""].to_numpy()
+            for store in (False, True)
+        )
         lines += [
-            ("together, private stores", FACTORS, private[together].to_numpy()),
-            ("together, one shared store", FACTORS, shared[together].to_numpy()),
+            ("together, private stores", FACTORS, private),
+            ("together, one shared store", FACTORS, shared),
         ]
-    gain = float(shared[together].iloc[-1] / private[together].iloc[-1] - 1)
-    words = f"The fastest design accelerates {together or 'nothing'} ({program.program})."
-    if len(chosen) > 1:
+        gain = float(shared[-1] / private[-1] - 1)
         words += (
             f"\n\nWith factors of {FACTORS[-1]:,.0f} one shared store gives "
             f"{number(100 * gain, 3)} % more speedup than private ones."
@@ -303,9 +289,7 @@ def program_of(study: Study, design: pd.Series[Any]) -> Dataflow:
 def _programs(study: Study) -> Dataflows:
     given = study.constants.get("dataflow")
     if not isinstance(given, Dataflows):
-        message = (
-            "sections of communication need the input 'dataflow' of dataflow between functions"
-        )
+        message = "sections of communication need the input 'dataflow'"
         remedy = "use the model objectives.communication:offload_functions"
         raise InputError(study.name, [Problem("report.sections", message, remedy)])
     return given

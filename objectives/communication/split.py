@@ -149,8 +149,8 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Work:
         _entries(dataflow, contexts) + back_calls,
         back_calls,
         float(len(functions)),
-        Moved(into.inside, into.between + into.own, back, into.from_host + to_host),
-        Moved(once.inside + once.own, once.between, 0.0, once.from_host + to_host),
+        Moved(into.inside, into.between + into.back, back, into.crossing + to_host),
+        Moved(once.inside + once.back, once.between, 0.0, once.crossing + to_host),
         _hardware(dataflow, unit, functions),
     )
 
@@ -196,21 +196,11 @@ def called_back(dataflow: Dataflow, contexts: Sequence[int]) -> dict[int, float]
     return {f: count for f, count in found.items() if f in dataflow.on_host}
 
 
-class _Entering(NamedTuple):
-    """Bytes that accelerators read, by where they come from."""
+def _entering(dataflow: Dataflow, into: Array, weight: Array, host: Array, others: Array) -> Moved:
+    """Divide the data that enters the accelerators (columns), by writing function (rows).
 
-    inside: float
-    from_host: float
-    between: float
-    own: float
-
-
-def _entering(
-    dataflow: Dataflow, into: Array, weight: Array, host: Array, others: Array
-) -> _Entering:
-    """Divide what enters the accelerators (columns), by writing function (rows).
-
-    `others` as `_outside` gives it, which has been taken out of `into`.
+    Here `back` comes from other calls of the same accelerator, and `crossing` from the host.
+    `others` is as `_outside` gives it, which has been taken out of `into`.
     """
     came = weight.T @ into  # (accelerator that wrote, accelerator that reads)
     own = np.diag(came) * others
@@ -218,7 +208,7 @@ def _entering(
     from_host = host @ into
     inside = np.maximum(weight.T @ dataflow.reads - from_host - came.sum(axis=0), 0.0)
     between = float(came.sum() - own.sum())
-    return _Entering(float(inside.sum()), float(from_host.sum()), between, float(own.sum()))
+    return Moved(float(inside.sum()), between, float(own.sum()), float(from_host.sum()))
 
 
 def whole(dataflow: Dataflow) -> Work:

@@ -85,52 +85,32 @@ class Crossings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The executed blocks of a program in one cache configuration.
-
-    Parameters
-    ----------
-    program : str
-        Its name.
-    block : ndarray of int, shape (blocks,)
-        Their numbers in the profile.
-    function, name : tuple of str
-        Function and LLVM name of each block.
-    line : ndarray of int, shape (blocks,)
-        Line of the source.
-    executions : ndarray, shape (blocks,)
-        How often each ran.
-    operations : ndarray, shape (blocks, classes)
-        Instructions with register operands of the whole run: instructions without a class, then
-        the classes of `COSTED`.
-    hits : ndarray, shape (blocks, 3)
-        Loads and stores of the whole run, by the level that answers: L1, L2, main memory.
-    area : ndarray of int, shape (blocks,)
-        LLVM instructions.
-    movable : ndarray of bool, shape (blocks,)
-        Whether the accelerator can run it.
-    controls, registers
-        The costs of separating two blocks; both blocks are positions in these arrays.
-    crossings : Crossings
-        The costs of separating readers from an owner; -1 is a block that never ran here: it is on
-        the CPU.
-    text : tuple of str
-        What the source says in each block's line; empty if it is not known.
-    """
+    """The executed blocks of a program in one cache configuration: an element, or a row, each."""
 
     program: str
     block: Indices
+    """Their numbers in the profile."""
     function: tuple[str, ...]
     name: tuple[str, ...]
+    """LLVM's."""
     line: Indices
     executions: Array
     operations: Array
+    """Instructions with register operands of the whole run, shape (blocks, classes): instructions
+    without a class, then the classes of `COSTED`."""
     hits: Array
+    """Loads and stores of the whole run by the level that answers: L1, L2, main memory."""
     area: Indices
+    """LLVM instructions."""
     movable: NDArray[np.bool_]
+    """Whether the accelerator can run it."""
     controls: Controls
     registers: Registers
+    """The costs of separating two blocks, as `controls`; both are positions in these arrays."""
     crossings: Crossings
+    """The costs of separating readers from an owner; -1 is a block that never ran: on the CPU."""
     text: tuple[str, ...] = ()
+    """The text of each block's line in the source; empty if it is not known."""
 
     def __len__(self) -> int:
         return len(self.block)

@@ -39,6 +39,16 @@ class Moved(NamedTuple):
     """The parts of each block in the program's time on the CPU only."""
     speedup: float
 
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row per block, with its part of the time in percent as `share`."""
+        names = ("function", "line", "name", "executions", "area")
+        columns = {name: getattr(self.graph, name) for name in names}
+        text = self.graph.text or ("",) * len(self.graph)
+        return pd.DataFrame(
+            {**columns, "source": text, "moved": self.moved, "share": 100 * self.share}
+        )
+
 
 def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
     """Return what a design, a row of the study's result, moves of one of its programs.
@@ -93,26 +103,16 @@ def blocks(study: Study, result: StudyResult) -> Section:
 
 def functions_table(found: Moved) -> pd.DataFrame:
     """Return a row per function, by moved time: lines, blocks, fraction of the time, area."""
-    graph = found.graph
-    table = pd.DataFrame(
-        {
-            "function": graph.function,
-            "line": graph.line,
-            "moved": found.moved,
-            "share": found.share,
-            "area": graph.area,
-        }
-    )
     rows = []
-    for function, group in table.groupby("function", sort=False):
+    for function, group in found.table.groupby("function", sort=False):
         there = group[group["moved"]]
         rows.append(
             {
                 "function": function,
                 "lines that move": spans(there["line"].tolist()) or "none",
                 "blocks that move": f"{len(there)} of {len(group)}",
-                "share that moves [%]": 100 * float(there["share"].sum()),
-                "share that stays [%]": 100 * float(group["share"].sum() - there["share"].sum()),
+                "share that moves [%]": float(there["share"].sum()),
+                "share that stays [%]": float(group["share"].sum() - there["share"].sum()),
                 "area [instruction]": int(there["area"].sum()),
             }
         )
@@ -123,21 +123,13 @@ def functions_table(found: Moved) -> pd.DataFrame:
 
 def lines_table(found: Moved) -> pd.DataFrame:
     """Return a row a line with blocks that move, as the source has them: its text, its share."""
-    graph, there = found.graph, found.moved & (found.graph.line > 0)
-    table = pd.DataFrame(
-        {
-            "function": graph.function,
-            "line": graph.line,
-            "source": graph.text or ("",) * len(graph),
-            "share of the time [%]": 100 * found.share,
-        }
-    )[there]
+    table = found.table[found.moved & (found.graph.line > 0)]
     keys = ["function", "line", "source"]
-    sums = table.groupby(keys, sort=False, as_index=False)["share of the time [%]"].sum()
-    sums["share of the time [%]"] = sums["share of the time [%]"].round(2) + 0.0
-    heat = sums.groupby("function")["share of the time [%]"].transform("sum")
-    order = sums.assign(heat=-heat).sort_values(["heat", "function", "line"]).index
-    return pd.DataFrame(sums.loc[order]).reset_index(drop=True)
+    sums = table.groupby(keys, sort=False)[["share"]].sum().reset_index()
+    sums["share"] = sums["share"].round(2) + 0.0
+    sums["heat"] = -sums.groupby("function")["share"].transform("sum")
+    ordered = sums.sort_values(["heat", "function", "line"], ignore_index=True)
+    return ordered.drop(columns="heat").rename(columns={"share": "share of the time [%]"})
 
 
 def _sources(found: Moved, design: str) -> list[Table]:
@@ -152,20 +144,15 @@ def _sources(found: Moved, design: str) -> list[Table]:
 
 def blocks_table(found: Moved) -> pd.DataFrame:
     """Return a row per block, by time, with the place where it runs."""
-    graph = found.graph
-    order = np.argsort(-found.share, kind="stable")
-    runs = np.where(found.moved, "accelerator", np.where(graph.movable, "CPU", "CPU: cannot move"))
-    return pd.DataFrame(
-        {
-            "function": graph.function,
-            "line": graph.line,
-            "block": graph.name,
-            "runs on": runs,
-            "share of the time [%]": (100 * found.share).round(2),
-            "executions": graph.executions.astype(np.int64),
-            "area [instruction]": graph.area,
-        }
-    ).iloc[order]
+    on_cpu = np.where(found.graph.movable, "CPU", "CPU: cannot move")
+    table = found.table.assign(runs=np.where(found.moved, "accelerator", on_cpu))
+    table = table.iloc[np.argsort(-found.share, kind="stable")].round({"share": 2})
+    headings = {
+        **{"function": "function", "line": "line", "name": "block", "runs": "runs on"},
+        **{"share": "share of the time [%]", "executions": "executions"},
+        "area": "area [instruction]",
+    }
+    return table.astype({"executions": np.int64})[list(headings)].rename(columns=headings)
 
 
 def spans(lines: Sequence[int]) -> str:
@@ -213,15 +200,16 @@ def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
 
 def _lines(found: Moved, design: str) -> Bars:
     """Return the time of the source's lines, by the core that runs them."""
-    graph = found.graph
-    places = pd.Series(
-        [f"{f}:{at}" if at else f for f, at in zip(graph.function, graph.line, strict=True)]
-    )
-    shares = pd.DataFrame({"place": places, "moved": found.moved, "share": 100 * found.share})
-    whole = shares.groupby("place", sort=False)["share"].sum().sort_values(ascending=False)
+    table, graph = found.table, found.graph
+    table["place"] = [
+        f"{f}:{at}" if at else f for f, at in zip(graph.function, graph.line, strict=True)
+    ]
+    table["first"] = table.groupby("function")["line"].transform("min")
+    whole = table.groupby("place", sort=False)["share"].sum().sort_values(ascending=False)
     hottest = set(whole.index[:_LINES])
-    shown = [place for place in dict.fromkeys(_in_order(graph, places)) if place in hottest]
-    sums = shares.groupby(["place", "moved"])["share"].sum()
+    in_order = table.sort_values(["first", "function", "line"], kind="stable")["place"]
+    shown = [place for place in dict.fromkeys(in_order) if place in hottest]
+    sums = table.groupby(["place", "moved"])["share"].sum()
     bars = [
         (core, np.array([float(sums.get((place, moved), 0.0)) for place in shown]))
         for core, moved in (("accelerator", True), ("CPU", False))
@@ -234,13 +222,6 @@ def _lines(found: Moved, design: str) -> Bars:
         stacked=True,
         note=f"Function and line, in the order of the source: the {len(shown)} that take most.",
     )
-
-
-def _in_order(graph: Graph, places: pd.Series[str]) -> list[str]:
-    table = pd.DataFrame({"function": graph.function, "line": graph.line, "place": places})
-    table["first"] = table.groupby("function")["line"].transform("min")
-    keys = ["first", "function", "line"]
-    return table.sort_values(keys, kind="stable")["place"].tolist()
 
 
 def _front(study: Study, result: StudyResult) -> Table:

@@ -94,7 +94,7 @@ def by_program(table: pd.DataFrame, kind: str = "optimum") -> pd.DataFrame:
 
 def at_penalty(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
     """Return the rows of :func:`by_program` at a penalty, by organisation."""
-    return table[table.index.get_level_values("penalty") == penalty].droplevel("penalty")
+    return pd.DataFrame(table.xs(penalty, level="penalty"))
 
 
 def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -177,14 +177,14 @@ def integration(study: Study, result: StudyResult) -> Section:
     best designs, and the question is about the others too.
     """
     compared = comparison_of(study)
-    axes = axes_of(study)
+    axes = {name: study.values[name] for name in AXES if name in study.values}
     size = "accelerator_size"
     at_reference = shares(compared, size, [compared.reference[size]])
     along = {axis: shares(compared, axis, values) for axis, values in axes.items()}
     optimum, greedy = by_program(at_reference), by_program(at_reference, "greedy")
     robust = robustness(optimum, list(along.values()) or [at_reference])
     high = compared.penalties[-1]
-    best = _best(_mean(optimum, high))
+    best = _best(at_penalty(optimum, high)["mean"])
     inputs = {**compared.reference, **compared.organisations[best], "shared_penalty": high}
     apart = groups([each[0] for each in compared.profiles.graphs], inputs)
     parts: list[SectionPart] = [
@@ -213,30 +213,18 @@ _ROBUST = (
 def comparison_of(study: Study) -> Comparison:
     """Return what a study compares."""
     constants = study.constants
-    given = {n: float(constants[n]) for n in DEFAULTS if n in constants}
-    reference = {**DEFAULTS, **given}
-    keys = ("shared_level", "accelerator_cache")
-    organisations: Mapping[str, Mapping[str, float]] = {"as given": {k: reference[k] for k in keys}}
-    penalties: tuple[float, ...] = (reference["shared_penalty"],)
+    reference = {n: float(constants.get(n, default)) for n, default in DEFAULTS.items()}
+    keys, penalty = ("shared_level", "accelerator_cache"), reference.pop("shared_penalty")
+    organisations: Mapping[str, Mapping[str, float]]
+    organisations = {"as given": {key: reference.pop(key) for key in keys}}
     for rows in study.choices.values():
         if all(set(keys) <= set(row) for row in rows.values()):
             organisations = rows
-    asked = {*study.values.get("shared_penalty", ()), *_bound(study, "shared_penalty")}
-    penalties = tuple(sorted(asked)) or penalties
-    for key in (*keys, "shared_penalty"):
-        del reference[key]
-    return Comparison(constants["profiles"], organisations, penalties, reference)
-
-
-def _bound(study: Study, name: str) -> set[float]:
-    """Return the values that a study's objectives bind an input to."""
-    every = (conditions[name] for conditions in study.conditions if name in conditions)
-    return {x for bound in every for x in (bound if isinstance(bound, tuple) else (bound,))}
-
-
-def axes_of(study: Study) -> dict[str, tuple[float, ...]]:
-    """Return the lists of values that a study varies, of the inputs in `AXES`."""
-    return {name: study.values[name] for name in AXES if name in study.values}
+    bound = [np.atleast_1d(c["shared_penalty"]) for c in study.conditions if "shared_penalty" in c]
+    penalties = {*study.values.get("shared_penalty", ()), *np.concatenate([*bound, ()]).tolist()}
+    return Comparison(
+        constants["profiles"], organisations, tuple(sorted(penalties)) or (penalty,), reference
+    )
 
 
 def _flat(optimum: pd.DataFrame, greedy: pd.DataFrame) -> pd.DataFrame:
@@ -246,7 +234,7 @@ def _flat(optimum: pd.DataFrame, greedy: pd.DataFrame) -> pd.DataFrame:
 
 def _favourites(optimum: pd.DataFrame) -> Table:
     columns = {}
-    for penalty in dict.fromkeys(optimum.index.get_level_values("penalty")):
+    for penalty in optimum.index.unique("penalty"):
         programs = at_penalty(optimum, penalty)
         columns[f"best at {penalty:g}"] = programs.idxmax()
         columns[f"its share at {penalty:g} [%]"] = programs.max().round(1)
@@ -255,11 +243,11 @@ def _favourites(optimum: pd.DataFrame) -> Table:
 
 
 def _means(optimum: pd.DataFrame, greedy: pd.DataFrame) -> Bars:
-    names, penalties = (list(dict.fromkeys(level)) for level in zip(*optimum.index, strict=True))
+    names = list(optimum.index.unique("organisation"))
     bars = [
         (f"{kind}, penalty {penalty:g}", at_penalty(table, penalty)["mean"].loc[names])
         for kind, table in (("optimum", optimum), ("greedy", greedy))
-        for penalty in penalties
+        for penalty in optimum.index.unique("penalty")
     ]
     return Bars("Mean over the programs", names, bars, _SHARE)
 
@@ -316,20 +304,20 @@ def _answer(
 ) -> str:
     """Return the answer in words."""
     low, high = compared.penalties[0], compared.penalties[-1]
-    before, after = _mean(optimum, low), _mean(optimum, high)
+    before, after = (at_penalty(optimum, penalty)["mean"] for penalty in (low, high))
     r = compared.reference
     where = (
         f"Accelerator of {r['accelerator_size']:g} instructions at "
         f"{r['accelerator_efficiency']:g} cycles each, interface latencies times "
         f"{r['interface_latency_factor']:g}; {len(compared.profiles.names)} programs."
     )
-    first, last = _best(before), _best(after)
+    first, last, reached = _best(before), _best(after), at_penalty(greedy, high)["mean"]
     said = [
         f"At a penalty of {low:g} cycles {first} is best: {before[first]:.0f} % of the "
         "theoretical speedup on average."
     ]
     if high > low:
-        lost = _best({name: before[name] - after[name] for name in before})
+        lost = _best(before - after)
         said.append(
             f"At {high:g} it is {last}, with {after[last]:.0f} %, of {before[last]:.0f} % "
             f"at {low:g}. {lost} is the most sensitive: from {before[lost]:.0f} % to "
@@ -342,7 +330,7 @@ def _answer(
     gain = only.groupby("program", sort=False)["together"].sum().sort_values(ascending=False)
     missed = [f"{name} ({100 * share:.0f} % of its time)" for name, share in gain.items()]
     text = (
-        f"With {last}, greedy reaches {_mean(greedy, high)[last]:.0f} % where the optimum reaches "
+        f"With {last}, greedy reaches {reached[last]:.0f} % where the optimum reaches "
         f"{after[last]:.0f} %."
     )
     if missed:
@@ -350,12 +338,6 @@ def _answer(
     return "\n\n".join([" ".join(said), text, where])
 
 
-def _mean(table: pd.DataFrame, penalty: float) -> dict[str, float]:
-    """Return the means of the organisations at a penalty."""
-    mean = at_penalty(table, penalty)["mean"]
-    return dict(zip(map(str, mean.index), mean.tolist(), strict=True))
-
-
-def _best(values: Mapping[str, float]) -> str:
+def _best(values: pd.Series[float]) -> str:
     """Return whose value is the highest."""
-    return max(values, key=values.__getitem__)
+    return str(values.idxmax())

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.model.units import UnitError, factor, is_unit, read, split, suggest_value
+from dse.model.units import UnitError, base, factor, is_unit, known, read, split, suggest_value
 from dse.model.values import show
 
 # the micro sign, and the Greek letter next to it
@@ -152,14 +152,21 @@ def test_huge_powers_are_no_units(text: str) -> None:
     assert not is_unit(text)
 
 
-def test_a_basic_unit_needs_no_pint() -> None:
+def test_a_product_of_units_needs_no_pint() -> None:
     code = (
-        "import sys; from dse.model.units import base\n"
-        "for unit in ('B', 's', '1', 'LUT', 'KiB'): base(unit), print('pint' in sys.modules)"
+        "import sys; from dse.model.units import base, vocabulary\n"
+        "vocabulary(), [base(unit) for unit in ('B', 's', '1', 'kLUT', 'KiB/s', 'B * s**2')]\n"
+        "print('pint' in sys.modules), base('B/(s)'), print('pint' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [*["False"] * 4, "True"]
+    assert done.stdout.split() == ["False", "True"]
     assert done.stderr == ""
+
+
+def test_units_are_as_pint_reads_them() -> None:
+    for unit in known():  # pint reads texts with parentheses
+        for text in (unit, f"{unit}/s", f"1 / {unit}", f"GE**2*{unit}/kB", f"element * {unit}**3"):
+            assert base(text) == base(f"({text})"), text
 
 
 @pytest.mark.parametrize(

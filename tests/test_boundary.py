@@ -78,7 +78,6 @@ ROWS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "a table in a list": (_of_table("a,b\n1,2\n", '["t.csv"]'), CHECK, "study.table"),
     "more objectives than allowed": (OBJECTIVES, CHECK, "objective"),
     "a long value": (_replaced("20 kLUT", "x" * 100_000), CHECK, "at_most"),
-    "a long name": (_replaced('"speed"', f'"{"x" * 100_000}"'), CHECK, "objective[1].maximize"),
     "a long key": (_replaced("[study]", f"{'a' * 70_000} = 1\n[study]"), CHECK, "70,000 char"),
     "a long number": (_replaced("[study]", f"x = {'9' * 400}\n[study]"), CHECK, "too large"),
     "control characters": (_replaced('"toy"', '"to\\u001b[31my"'), CHECK, "U+001B"),
@@ -100,7 +99,6 @@ ROWS: dict[str, tuple[dict[str, str], list[str], str]] = {
         "LLVM cannot process the IR",
     ),
     "a study's name in bytes": ({}, ["check", f"{NOT_UTF_8}.toml"], "not UTF-8"),
-    "a folder's name in bytes": ({}, ["report", NOT_UTF_8], "not UTF-8"),
     "a long file name": ({}, ["check", "x" * 5000], "File name too long"),
     "a long option": ({}, ["run", "--" + "x" * 90_000], "No such option"),
 }
@@ -118,15 +116,6 @@ def test_an_odd_input_is_bad_input_in_a_short_message(row: str, tmp_path: Path) 
     assert words in done.stderr[:MOST]
     assert len(done.stderr) <= MOST
     assert "Traceback" not in done.stderr
-
-
-def test_a_model_that_closes_files_leaves_an_exit_code(tmp_path: Path) -> None:
-    written(tmp_path, model=acting("__import__('os').closerange(0, 100)"))
-    command = [sys.executable, "-m", "dse", "run", "study.toml", "--quiet"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode in (1, 2, 70)
-    assert "Traceback" not in done.stdout + done.stderr
-    assert len(done.stderr) <= MOST
 
 
 @pytest.mark.parametrize("processes", ["false", "true"])

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from dse.profile import Profile
 from tests.commands import called
 from tests.profile.examples import needs_compiler
 
@@ -139,99 +140,54 @@ def test_advice_to_change_one_variable_gives_what_it_says(walked: Path) -> None:
 
 # ── From a C program ──
 
-PROGRAM = """
-#include <stdio.h>
-
-#define SIDE 48
-static int picture[SIDE][SIDE], smooth[SIDE][SIDE];
-
-static void draw(void) {
-  for (int y = 0; y < SIDE; y++)
-    for (int x = 0; x < SIDE; x++)
-      picture[y][x] = (x * x + y * y) % 251;
-}
-
-static int mean(int y, int x) {
-  return (picture[y - 1][x - 1] + 2 * picture[y - 1][x] + picture[y - 1][x + 1] +
-          2 * picture[y][x - 1] + 4 * picture[y][x] + 2 * picture[y][x + 1] +
-          picture[y + 1][x - 1] + 2 * picture[y + 1][x] + picture[y + 1][x + 1]) / 16;
-}
-
-static void blur(void) {
-  for (int y = 1; y < SIDE - 1; y++)
-    for (int x = 1; x < SIDE - 1; x++)
-      smooth[y][x] = mean(y, x);
-}
-
-int main(void) {
-  int sum = 0;
-  draw();
-  for (int i = 0; i < 4; i++)
-    blur();
-  for (int x = 0; x < SIDE; x++)
-    sum += smooth[SIDE / 2][x];
-  printf("%d\\n", sum);
-  return 0;
-}
-"""
-
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def commands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """Run the commands of docs/profile.md; return the folder and their outputs."""
     folder = tmp_path_factory.mktemp("program")
-    (folder / "blur.c").write_text(PROGRAM)
-    dse("profile", "blur.c", "--quiet", cwd=folder)
-    return folder
+    (folder / "studies").symlink_to(ROOT / "studies")
+    page = (ROOT / "docs" / "profile.md").read_text()
+    section = page.partition("## From a program")[2].partition("\n## ")[0]
+    lines = re.findall(r"^    dse (.*?)(?: *#.*)?$", section, re.MULTILINE)
+    outputs = [(line.split()[0], dse(*shlex.split(line), cwd=folder)) for line in lines]
+    assert [name for name, _ in outputs] == ["profile"] * 2 + ["new", "check", "run", "explain"]
+    return folder, dict(outputs)
 
 
 @needs_compiler
-def test_from_a_program_to_the_functions_to_build(folder: Path) -> None:
-    told = dse("new", "blur.toml", "--from", "blur.profile.json", cwd=folder)
-    assert "dse check blur.toml" in told
-    study = (folder / "blur.toml").read_text()
-    assert "blur.c:19;" in study  # where the function begins
-    assert tomllib.loads(study)["space"]["accelerated"]["of"][0] == "blur"
-    assert "no problems" in dse("check", "blur.toml", cwd=folder)
-    assert "blur" in dse("run", "blur.toml", cwd=folder)
-    said = dse("explain", "runs/blur", cwd=folder)
-    assert re.search(r"^accelerated +blur", said, re.MULTILINE)
-    assert "selection" not in said  # a number made of bits says nothing to a person
-    columns = json.loads((folder / "runs/blur/summary.json").read_text())["columns"]
+def test_from_a_program_to_the_functions_to_build(commands: tuple[Path, dict[str, str]]) -> None:
+    folder, said = commands
+    assert (folder / "fft.html").exists()
+    assert "dse check fft.toml" in said["new"]
+    study = (folder / "fft.toml").read_text()
+    lines = (ROOT / "studies" / "programs" / "fft.c").read_text().splitlines()
+    begins = next(n for n, line in enumerate(lines, 1) if line.startswith("static void transform("))
+    assert f"fft.c:{begins};" in study
+    assert tomllib.loads(study)["space"]["accelerated"]["of"][0] == "transform"
+    assert "no problems" in said["check"]
+    assert "transform" in said["run"]
+    assert re.search(r"^accelerated +.*transform", said["explain"], re.MULTILINE)
+    assert "selection" not in said["explain"]  # a number made of bits says nothing to a person
+    columns = json.loads((folder / "runs/fft/summary.json").read_text())["columns"]
     roles = {column["name"]: column["role"] for column in columns}
     assert (roles["accelerated"], roles["selection"]) == ("variable", "code")
-    report = (folder / "runs/blur/report.html").read_text()
-    assert "Which functions to accelerate" in report
+    assert "Which functions to accelerate" in (folder / "runs/fft/report.html").read_text()
 
 
 @needs_compiler
 def test_from_a_program_to_the_blocks_that_move(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    commands: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "dse.explain.recommendation.check_assumptions", lambda *_: ()
-    )  # it takes seconds
-    given = ("--from", "blur.profile.json", "--question", "partition")
-    dse("new", "blocks.toml", *given, cwd=folder)
+    # it takes seconds
+    monkeypatch.setattr("dse.explain.recommendation.check_assumptions", lambda *_: ())
+    folder, _ = commands
+    dse("new", "blocks.toml", "--from", "fft.json", "--question", "partition", cwd=folder)
     assert "no problems" in dse("check", "blocks.toml", cwd=folder)
     dse("run", "blocks.toml", cwd=folder)
     assert "accelerator_size" in dse("explain", "runs/blocks", cwd=folder)
     report = (folder / "runs/blocks/report.html").read_text()
     assert "What moves" in report
-    assert "mean:14" in report  # the line of the loop that takes most
+    blocks = Profile.load(folder / "fft.json").blocks
+    hottest = max(blocks, key=lambda block: block.executions * block.area)
+    assert f"transform:{hottest.line}" in report
     assert "what design" in report
-
-
-@needs_compiler
-def test_the_commands_of_the_document_work(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "profile.md").read_text()
-    section = page.partition("## From a program")[2].partition("\n## ")[0]
-    commands = re.findall(r"^    dse (.*?)(?: *#.*)?$", section, re.MULTILINE)
-    assert [c.split()[0] for c in commands] == [
-        "profile", "profile", "new", "check", "run", "explain",
-    ]  # fmt: skip
-    (tmp_path / "studies").symlink_to(ROOT / "studies")
-    for command in commands:
-        said = dse(*shlex.split(command), cwd=tmp_path)
-    assert "transform" in said  # the function of fft.c to build
-    assert (tmp_path / "fft.html").exists()
-    assert (tmp_path / "runs/fft/report.html").exists()

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import dse
-from tests.toy import MODEL, STUDY
+from tests.toy import written
 
 SIZES = ["1 KiB", "2 KiB", "4 KiB"]
 
 
-@pytest.fixture
-def toy(tmp_path: Path) -> dse.Study:
-    (tmp_path / "toy_model.py").write_text(MODEL)
-    (tmp_path / "study.toml").write_text(STUDY)
-    return dse.load(tmp_path / "study.toml")
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> dse.Study:
+    return dse.load(written(tmp_path_factory.mktemp("toy")))
 
 
-def test_each_value_is_a_run_of_its_own(toy: dse.Study) -> None:
+def test_each_value_is_a_run_of_its_own_and_a_point_of_the_figure(toy: dse.Study) -> None:
     sweep = toy.sweep("size", SIZES, workers=1)
     assert list(sweep.results) == SIZES
     for size in SIZES:
@@ -32,10 +28,6 @@ def test_each_value_is_a_run_of_its_own(toy: dse.Study) -> None:
         assert sweep.best("cost").loc[size, "lanes"] == alone.best("cost")["lanes"]
     assert sweep.table.index.name == "size"
     assert sweep.best("cost")["lanes"].dtype == int
-
-
-def test_the_figure_shows_each_objective_along_the_values(toy: dse.Study) -> None:
-    sweep = toy.sweep("size", SIZES, workers=1)
     figure = sweep.plot()
     best = next(t for t in figure.data if t.name == "best" and t.yaxis == "y")
     assert list(best.x) == SIZES

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmarks.measured_accuracy import MEASURED, table_rows
-from dse.model.units import read
-from dse.study.catalog import load_catalog
-from dse.study.catalog import find_catalog
-from objectives.accelerometer import core_wait, host_speedup, offload_time
 from objectives.communication import load_dataflow
 from objectives.communication.analysis import local_or_global
-from objectives.energy import CallTimes, Powers, energy
 from objectives.logca import break_even, half_acceleration, offload
 from objectives.partition.estimate import estimate
 from objectives.partition.quantities import Architecture
 from objectives.partition.quantities import Workloads
 from objectives.sharing import round_robin
+from tests.accelerometer_examples import ASYNC, SYNC, SYNC_OS, told
 from tests.docs.pages import ROOT, first_number, is_rounded, read_page, read_table
-
-
-def inputs_of(catalog: str, entry: str, units: dict[str, str]) -> dict[str, float]:
-    """Return input values of a catalog entry in the given units."""
-    values = load_catalog(find_catalog(catalog)).rows[entry].values
-    return {name: read(values[name].text, unit) for name, unit in units.items()}
-
-
-AES = {
-    "overhead": 29_000.0,
-    "latency": 1500.0,
-    "latency_per_byte": 0.0,
-    "computational_index": 90.0,
-    "complexity": 1.01,
-    "acceleration": 19.0,
-}
+from tests.energy_examples import AES, everything, row
 
 
 def test_logca() -> None:
@@ -57,39 +37,25 @@ def test_logca() -> None:
 
 
 def test_energy() -> None:
-    units = {n: "J/B" if n.endswith("per_byte") else "W" for n in Powers._fields}
-    powers = inputs_of("powers", "ultrasparc-t2", units)
-    for size, speedup, host, call, greenup, product in read_table(
-        "docs/energy.md", "## An example"
-    ):
-        times = vars(offload(granularity=first_number(size), **AES))
-        taken = {n: times[n] for n in ("host_time", "accelerated_time", "speedup")}
-        taken |= {n: times[n] for n in CallTimes._fields}
-        found = energy(granularity=first_number(size), **taken, **AES, clock=1.16e9, **powers)
-        assert is_rounded(speedup, times["speedup"], 3)
-        assert is_rounded(host, found.host_energy * 1e6, 3)
-        assert is_rounded(call, found.call_energy * 1e6, 3)
-        assert is_rounded(greenup, found.greenup, 3)
-        assert is_rounded(product, found.energy_delay_product * 1e9, 3)
+    rows = read_table("docs/energy.md", "## An example")
+    for size, speedup, host, call, greenup, product in rows:
+        found = everything(first_number(size), AES, clock=1.16e9, **row("ultrasparc-t2"))
+        assert is_rounded(speedup, found["speedup"], 3)
+        assert is_rounded(host, found["host_energy"] * 1e6, 3)
+        assert is_rounded(call, found["call_energy"] * 1e6, 3)
+        assert is_rounded(greenup, found["greenup"], 3)
+        assert is_rounded(product, found["energy_delay_product"] * 1e9, 3)
 
 
 def test_accelerometer() -> None:
     rows = read_table("docs/accelerometer.md", "| threading | cores |")
-    modes = {"Sync": (0, 0.0), "Sync-OS": (1, 150.0), "Async": (2, 0.0)}
+    modes = {"Sync": SYNC, "Sync-OS": SYNC_OS, "Async": ASYNC}
     for name, cores, speedup, _, utilization, _, wait, _, tail, _ in rows:
-        mode, switch = modes[name]
-        work = {"accelerable_share": 0.5, "offload_rate": 1 / 2000}
-        engine = {"acceleration": 10, "cores_per_engine": int(cores)}
-        dispatch = {"overhead": 20, "latency": 80}
-        queue = core_wait(mode, **work, **dispatch, **engine).queue_time
-        both = {"queue_time": queue, "switch_time": 2 * switch}
-        host = host_speedup(mode, **work, **dispatch, **engine, **both)
-        load = {key: getattr(host, key) for key in ("engine_utilization", "service_time")}
-        times = offload_time(mode, **work, **dispatch, cores_per_engine=int(cores), **both, **load)
-        assert is_rounded(speedup, host.speedup)
-        assert is_rounded(utilization, host.engine_utilization)
-        assert is_rounded(wait, times.engine_wait_time)
-        assert is_rounded(tail, times.offload_time_p99)
+        found = told(replace(modes[name], cores=int(cores)))
+        assert is_rounded(speedup, found["speedup"])
+        assert is_rounded(utilization, found["engine_utilization"])
+        assert is_rounded(wait, found["engine_wait_time"])
+        assert is_rounded(tail, found["offload_time_p99"])
 
 
 def test_sharing() -> None:
@@ -115,13 +81,8 @@ def test_communication(column: int, way: str, turn: str) -> None:
         assert is_rounded(row[column], float(limits[name])), name
 
 
-@cache
-def workloads() -> Workloads:
-    return Workloads.load(ROOT / "studies" / "profiles")
-
-
 def test_partition() -> None:
-    programs, architecture = workloads(), Architecture()
+    programs, architecture = Workloads.load(ROOT / "studies" / "profiles"), Architecture()
     rows = {row[0]: row for row in read_table("docs/partition_figures.md", "| program | work |")}
     assert list(rows) == list(programs.names)
     for name, graphs in zip(programs.names, programs.graphs, strict=True):

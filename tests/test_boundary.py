@@ -10,13 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import dse
 from dse.boundary import UnforeseenError, end_with, reader
 from dse.problems import LONGEST_MESSAGE, InputError, Problem, check_regular, printable
-from dse.result.files import read_state, write_state
 from dse.result.folder import read_json
 from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import Ranges
@@ -250,20 +248,6 @@ def test_a_value_without_end_is_reported(value: str, tmp_path: Path) -> None:
     path.write_text(value)
     with pytest.raises(InputError, match="is not JSON"):
         read_json(path)
-
-
-def test_a_broken_checkpoint_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint.npz"
-    state = {"done": np.array(7), "points": np.eye(3)}
-    write_state(path, state, "digest")
-    assert read_state(path, "digest").keys() == state.keys()
-    with pytest.raises(InputError, match="is of another study"):
-        read_state(path, "other")
-    whole = path.read_bytes()
-    for damaged in (b"", b"PK", whole[:-30], whole.replace(b"(3, 3)", b"(9**9)")):
-        path.write_bytes(damaged)
-        with pytest.raises(InputError, match="cannot be read"):
-            read_state(path, "digest")
 
 
 @pytest.mark.parametrize(

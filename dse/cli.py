@@ -232,14 +232,13 @@ def new_command(
     draft.check_options(kernel, profile_, question, of_kernel)
     draft.check_target(study, force)
     if kernel is not None:
-        text = draft.from_kernel(study, kernel, host, engines, interfaces)
+        written = draft.from_kernel(study, kernel, host, engines, interfaces)
     elif profile_ is not None:
-        question = question or next(iter(draft.QUESTIONS))
-        text = draft.from_profile(study, profile_, question)
+        written = draft.from_profile(study, profile_, question)
     else:
-        text = draft.example(study)
-    write_text(study, text)
-    click.echo(f"{study}: {draft.described(study, question, kernel, host)}")
+        written = draft.example(study)
+    write_text(study, written.text)
+    click.echo(f"{study}: {written.about}")
     click.echo(f"next: dse check {study}, then dse run {study}")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dse.model.units import read
 from dse.problems import InputError, Problem, closest, nearest
@@ -32,13 +32,20 @@ _COSTS = {
 _COST_VALUES = tuple(name for _, names in _COSTS.values() for name in names)
 
 
-def example(target: Path) -> str:
+class Draft(NamedTuple):
+    """The text of a study, and its contents in words."""
+
+    text: str
+    about: str
+
+
+def example(target: Path) -> Draft:
     """Return a small annotated study for this file."""
-    text: str = _draft("example")(target.stem)
-    return text
+    about = "an example to change; --kernel and --from write studies of your own"
+    return Draft(_draft("example")(target.stem), about)
 
 
-def from_profile(target: Path, profile: Path, question: str) -> str:
+def from_profile(target: Path, profile: Path, question: str | None) -> Draft:
     """Return a study of a program for this file.
 
     Parameters
@@ -47,8 +54,8 @@ def from_profile(target: Path, profile: Path, question: str) -> str:
         The study; it names the profile relative to its folder.
     profile : Path
         Of one program: of ``dse profile``, or what else models read.
-    question : str
-        One of `QUESTIONS`.
+    question : str or None
+        One of `QUESTIONS`; the first one if it is None.
 
     Raises
     ------
@@ -62,13 +69,14 @@ def from_profile(target: Path, profile: Path, question: str) -> str:
         remedy = nearest(profile.name, known) or "dse profile SOURCE -o FILE writes one"
         raise InputError("--from", [Problem("", message, remedy)])
     named = Path(os.path.relpath(profile.resolve(), target.parent.resolve())).as_posix()
-    text: str = _draft(question)(profile, named, target.stem)
-    return text
+    question, *others = dict.fromkeys([question or next(iter(QUESTIONS)), *QUESTIONS])
+    about = f"{QUESTIONS[question]} (--question {question}; others: {', '.join(others)})"
+    return Draft(_draft(question)(profile, named, target.stem), about)
 
 
 def from_kernel(
     target: Path, kernel: str, host: str | None, engines: Sequence[str], interfaces: Sequence[str]
-) -> str:
+) -> Draft:
     """Return a study of a kernel of the catalogs for this file.
 
     Parameters
@@ -107,7 +115,7 @@ def from_kernel(
     if problems or row is None or platform is None:
         raise InputError("dse new", problems)
     clock = read(platform.values["clock"].text, "Hz")
-    text: str = _draft("kernel")(
+    text = _draft("kernel")(
         target.stem,
         kernel=(row.name, _said(row, sources=True)),
         host=(platform.name, _said(platform, sources=True)),
@@ -117,14 +125,11 @@ def from_kernel(
         costs={each.name: _costs(each, clock) for each in attached},
         work=_work(row, clock),
     )
-    return text
-
-
-def hosts(target: Path, kernel: str) -> list[str]:
-    """Return the hosts on which a kernel was measured, the default first."""
-    names = "kernels", "platforms"
-    kernels, platforms = (load_catalog(find_catalog(n, target.parent)) for n in names)
-    return list(dict.fromkeys(p.name for _, p in _pairs(_rows(kernels, kernel), platforms)))
+    hosts = dict.fromkeys(p.name for _, p in _pairs(_rows(kernels, kernel), platforms))
+    others = ", ".join(name for name in hosts if name != platform.name)
+    note = f" (--host names another: {others})" if host is None and others else ""
+    about = f"a study of {kernel} on {platform.name}{note}: which engine, behind which interface"
+    return Draft(text, about)
 
 
 def check_options(
@@ -161,18 +166,6 @@ def check_target(target: Path, force: bool) -> None:
         problems.append(Problem("", "is there already", "--force replaces it"))
     if problems:
         raise InputError(str(target), problems)
-
-
-def described(target: Path, question: str | None, kernel: str | None, host: str | None) -> str:
-    """Return in words what was written."""
-    if kernel is not None:
-        first, *more = hosts(target, kernel)
-        note = f" (--host names another: {', '.join(more)})" if host is None and more else ""
-        return f"a study of {kernel} on {host or first}{note}: which engine, behind which interface"
-    if question is None:
-        return "an example to change; --kernel and --from write studies of your own"
-    others = ", ".join(each for each in QUESTIONS if each != question)
-    return f"{QUESTIONS[question]} (--question {question}; others: {others})"
 
 
 def _draft(name: str) -> Any:

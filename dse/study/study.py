@@ -256,9 +256,7 @@ def _plan(file: StudyFile, resolved: Resolved, findings: Findings) -> SearchSett
     search = choose_method(settings, evaluator, problems)
     if file.run.storage is not None and (wrong := url_problem(file.run.storage)):
         problems.append(wrong)
-    for problem in problems:
-        section, *keys = problem.where.split(".")
-        findings.add(Place(section, tuple(keys)), problem.message, problem.remedy)
+    findings.problems += problems
     findings.finish_stage()
     if search is None:
         raise AssertionError("a plan is missing without a problem")

@@ -35,7 +35,7 @@ from dse.evaluate.samples import Uncertainty
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
 from dse.model.section import Writer
-from dse.study.findings import Findings, Place
+from dse.study.findings import Findings
 from dse.study.resolve.constraints import free_quantities, resolve_constraints, resolve_target
 from dse.study.resolve.dependencies import (
     StudyInput,
@@ -144,8 +144,7 @@ def resolve(
 
     # Stage 2: each name is known, and each number is in its quantity's domain.
     model_graph = ModelGraph(tuple(code.models), {}, frozenset())
-    for problem in conflicts(model_graph):
-        findings.add(Place(problem.where), problem.message, problem.remedy)
+    findings.problems += conflicts(model_graph)
     model_graph = replace(model_graph, free=free_quantities(file, model_graph, entries))
     inputs = resolve_inputs(file, model_graph, entries, folder, elsewhere, findings)
     model_graph = replace(model_graph, constants=inputs.constants)

@@ -1,8 +1,12 @@
-"""The command line; it, options and the clis of profile and fit import click."""
+"""The command line; it, options and the clis of profile and fit import click.
+
+Each command imports its packages when it runs.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import io
 import json
 import math
@@ -10,18 +14,19 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from dse.boundary import INPUT, INTERRUPTED, end_with
-from dse.fit.cli import fit
+from dse.boundary import INPUT, INTERRUPTED, end_with, reader
 from dse.options import Readable, Written, option
 from dse.problems import LONGEST_MESSAGE, shorten
-from dse.profile.cli import profile
+
+if TYPE_CHECKING:
+    from dse.search.cluster import Cluster
 
 _PATH = Readable()
 _TIMEOUT_REPEAT = 0.5  # seconds; a person does not press Ctrl-C again that quickly
@@ -52,13 +57,22 @@ _BY_USE = (
     "new", "check", "run", "explain", "report", "compare", "certify", "status",
     "profile", "fit", "list", "schema",
 )  # fmt: skip
+_ELSEWHERE = {"profile": "dse.profile.cli", "fit": "dse.fit.cli"}
 
 
 class _Commands(click.Group):
-    """The commands in the order of their use."""
+    """The commands in the order of their use; some are imported at their use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(self.commands, key=_BY_USE.index)
+        return [*_BY_USE]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in _ELSEWHERE:
+            self.add_command(getattr(importlib.import_module(_ELSEWHERE[name]), name))
+        command = super().get_command(ctx, name)
+        if command is not None:  # its first sentence, whole: click cuts at a width
+            command.short_help = " ".join((command.help or "").partition("\n\n")[0].split())
+        return command
 
 
 @click.group(
@@ -108,11 +122,10 @@ def run_command(
     A run that was cut short continues where it stopped. A finished run of the same study is not
     repeated. An edited study takes the folder. Its old run moves to NAME.1.
     """
-    from dse.api import load
-    from dse.api.cluster import connected
     from dse.result.folder import MARKER, REPORT, default_folder, read_answer
     from dse.result.lease import is_finished_run_of
     from dse.run import run
+    from dse.study.study import read_study
     from dse.terminal import Terminal
 
     _keep_freed_memory()
@@ -120,7 +133,8 @@ def run_command(
         raise click.UsageError('--least goes with --target "OBJECTIVE >= NUMBER"')
     if workers and dask:
         raise click.UsageError("--workers goes without --dask: a cluster has its own workers")
-    resolved = load(study, " and ".join(targets) if targets else None, least, seconds)
+    target = {"reach": " and ".join(targets), **({"least": least} if least else {})}
+    resolved = reader(read_study)(study, target if targets else None, seconds)
     folder = out or default_folder(resolved.name)
     place = folder.absolute()  # a model may change where paths begin
     terminal = Terminal(quiet)
@@ -130,7 +144,7 @@ def run_command(
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, _end)
     try:
-        with connected(dask) as cluster, terminal.running(resolved) as watch:
+        with _connected(dask) as cluster, terminal.running(resolved) as watch:
             result = run(
                 resolved, folder, workers, watch, cluster, fresh, asides.append, terminal.begins
             )
@@ -146,6 +160,15 @@ def run_command(
     terminal.summary(result, folder / REPORT, read_answer(place))
     if result.certificate.stopped == "interrupted":
         sys.exit(INTERRUPTED)
+
+
+def _connected(address: str | None) -> AbstractContextManager[Cluster | None]:
+    """Connect to Dask's scheduler if there is an address."""
+    if address is None:
+        return nullcontext()
+    from dse.api.cluster import connected
+
+    return connected(address)
 
 
 def _keep_freed_memory() -> None:
@@ -431,12 +454,6 @@ def schema_command(what: str) -> None:
     from dse.study.schema import json_schema
 
     click.echo(json.dumps(json_schema(what == "table"), indent=2))
-
-
-commands.add_command(fit)
-commands.add_command(profile)
-for _command in commands.commands.values():  # its first sentence, whole: click cuts at a width
-    _command.short_help = " ".join((_command.help or "").partition("\n\n")[0].split())
 
 
 def main() -> None:

@@ -18,8 +18,6 @@ from dse.evaluate.table_space import TableSpace
 from dse.model.values import plural, show
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, SearchSettings, method_of
-from dse.search.bound.monotonicity import find_endless_declarations, find_missing_declarations
-from dse.search.bound.ranges import Ranges
 
 _MAX_ENUMERATED = 20_000_000  # designs that a study without a method enumerates: seconds
 _MAX_BOUNDED = 10_000_000  # designs that a search by bounds evaluates if the study has no limit
@@ -96,6 +94,9 @@ def _choose(
     if settings.evaluations and exact:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason
+    from dse.search.bound.monotonicity import find_missing_declarations
+    from dse.search.bound.ranges import Ranges
+
     missing = find_missing_declarations(Ranges(evaluator)) if sound else []
     if missing:
         reason = f"{large}, and bounds are not known: {missing[0]}"
@@ -113,6 +114,9 @@ def _choose(
 
 def _check_bounds(settings: SearchSettings, evaluator: Evaluator, problems: list[Problem]) -> str:
     """Return the declarations that bounds lack, in words; a search that would not end is wrong."""
+    from dse.search.bound.monotonicity import find_endless_declarations, find_missing_declarations
+    from dse.search.bound.ranges import Ranges
+
     ranges = Ranges(evaluator)
     if endless := "; ".join(find_endless_declarations(ranges)[:_NAMED]):
         if not (settings.timeout or settings.evaluations):

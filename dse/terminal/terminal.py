@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import progress as bars
 from rich.console import Console
@@ -18,20 +18,20 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.table_space import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.breakdown import find_divisor, part_fields
-from dse.explain.certification import Refutation
 from dse.explain.explanation import Explanation, curve_fields, region_fields
 from dse.explain.sensitivity import Sensitivity
 from dse.model.values import as_data, number, percent, plural, show, show_value
-from dse.result.compare import Comparison
 from dse.result.progress import Status
 from dse.result.record import Certificate, Result
 from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import describe_ground
 from dse.study.catalog import Catalog, Listed, near
 from dse.study.study import ResolvedStudy
-from dse.terminal.best import best_designs
 from dse.terminal.layout import escape, hanging, indented, span
-from dse.terminal.listing import details, overview
+
+if TYPE_CHECKING:
+    from dse.explain.certification import Refutation
+    from dse.result.compare import Comparison
 
 _PIPED_COLUMNS = 10_000  # the width for a program that reads the output: no line is broken
 _LABEL = 24  # the width of a label
@@ -118,6 +118,8 @@ class Terminal:
             self._out.print(escape(result.certificate.basis))
         front = result.front
         if len(front):
+            from dse.terminal.best import best_designs
+
             for each in best_designs(result, self._out):
                 self._out.print(each)
         else:
@@ -316,6 +318,8 @@ class Terminal:
         self, models: Sequence[Listed], catalogs: Sequence[Catalog], name: str | None
     ) -> None:
         """Show models and catalogs."""
+        from dse.terminal.listing import details, overview
+
         if not models and not catalogs:
             meant = near(name or "")
             remedy = f"did you mean '{meant}'?" if meant else "see: dse list"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -48,8 +49,9 @@ def test_equal_values_and_several_of_what_may_be_several_are_taken(tmp_path: Pat
 
 
 def test_every_option_of_every_command_is_one_of_ours() -> None:
-    every = [
-        p for c in commands.commands.values() for p in c.params if p.param_type_name == "option"
-    ]
+    context = click.Context(commands)
+    listed = [commands.get_command(context, name) for name in commands.list_commands(context)]
+    assert None not in listed
+    every = [p for c in listed if c for p in c.params if p.param_type_name == "option"]
     assert len(every) > 30
     assert [p.name for p in every if not isinstance(p, Single)] == []

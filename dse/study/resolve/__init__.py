@@ -55,7 +55,6 @@ from dse.study.resolve.plots import (
     resolve_regions,
 )
 from dse.study.resolve.scope import Scope
-from dse.study.resolve.table import resolve_table
 from dse.study.resolve.uncertainty import Sampling, sample_study
 from dse.study.resolve.variables import resolve_variables
 from dse.study.schema import StudyFile, TableStudyFile
@@ -131,6 +130,8 @@ def resolve(
     # Stage 1: every name in the study refers to code that exists.
     code = load_code(file, folder, functions, findings)
     if isinstance(file, TableStudyFile):
+        from dse.study.resolve.table import resolve_table
+
         evaluator, target, path = resolve_table(file, folder, findings)
         return Resolved(
             evaluator=evaluator,

@@ -20,8 +20,7 @@ from dse.model import Array, Floats, Quantity
 from dse.model.values import show
 from dse.problems import InputError
 from dse.terminal import Terminal, explanation_data
-from tests.commands import called
-from tests.core_examples import command
+from tests.commands import Done, called
 from tests.explain.examples import MODELS, TINY, call, calls
 from tests.toy import MODEL, STUDY
 
@@ -202,24 +201,28 @@ def test_a_run_without_any_value_says_why() -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("standing")
     shipped = Path(__file__).parents[2] / "studies" / "shared_pipeline.toml"
     done = called("run", str(shipped), "--out", "run", "--quiet", cwd=folder)
     assert done.returncode == 0, done.stderr
-    return str(folder / "run")
+    return folder / "run"
 
 
-def test_explain_on_the_command_line(
-    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--design", "1", "--design", "130")
+def ask(folder: Path, *options: str) -> Done:
+    return called("explain", str(folder), *options, cwd=folder, columns=200)
+
+
+def test_explain_on_the_command_line(folder: Path) -> None:
+    _, out, _ = called(
+        "explain", str(folder), "--design", "1", "--design", "130", cwd=folder, columns=200
+    )
     assert "design 1 of shared_pipeline\nfeasible " in out
     assert "design 130 of shared_pipeline\nfeasible " in out
     assert "context_switch" not in out.split("bottlenecks")[0]
-    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--design", "1", "--all")
+    _, out, _ = ask(folder, "--design", "1", "--all")
     assert "context_switch" in out
-    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--design", "1", "--json")
+    _, out, _ = ask(folder, "--design", "1", "--json")
     data = json.loads(out)
     assert data["dominance"]["on_front"] is True
     assert data["fields"][0] == ["feasible", "yes"]
@@ -228,14 +231,14 @@ def test_explain_on_the_command_line(
         assert all({"before", "after", "gain"} <= effect.keys() for effect in change["effects"])
 
 
-def test_a_filter_chooses_the_design_to_explain(
-    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_filter_chooses_the_design_to_explain(folder: Path) -> None:
     wanted = dse.load_result(folder).where("schedule_period > 100").compromise().name
     text = "schedule_period > 100"
-    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--where", text, "--json")
+    _, out, _ = ask(folder, "--where", text, "--json")
     assert json.loads(out)["design"] == wanted
-    code, _, err = command(monkeypatch, capsys, "explain", folder, "--where", "latency < 1 ns")
+    code, _, err = called(
+        "explain", str(folder), "--where", "latency < 1 ns", cwd=folder, columns=200
+    )
     assert code == 2
     assert "no design of the 252 on the front satisfies 'latency < 1 ns'" in err
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import dse
-from tests.core_examples import command
+from tests.commands import called
 
 ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "studies" / "profiles"
@@ -80,9 +80,7 @@ def wrong(run: Path) -> str:
     return " ".join(str(told.value).split())
 
 
-def test_a_run_that_was_cut_short_explains_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_was_cut_short_explains_itself(tmp_path: Path) -> None:
     def stop(progress: Any) -> None:
         if progress.front:
             raise KeyboardInterrupt
@@ -95,17 +93,16 @@ def test_a_run_that_was_cut_short_explains_itself(
     profile.write_bytes(measured)
     study, folder = dse.load(tmp_path / "own" / "study.toml"), tmp_path / "run"
     assert study.run(folder, workers=1, progress=stop).certificate.stopped == "interrupted"
-    monkeypatch.chdir(tmp_path / "own")
-    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
+    code, out, err = called("explain", str(folder), cwd=tmp_path / "own", columns=200)
     assert (code, err) == (0, "")
     assert "speedup" in out
-    assert command(monkeypatch, capsys, "report", str(folder))[0] == 0
+    assert called("report", str(folder), cwd=tmp_path / "own", columns=200)[0] == 0
     profile.write_bytes(measured + b"\n")
-    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
+    code, out, err = called("explain", str(folder), cwd=tmp_path / "own", columns=200)
     assert code == 2
     assert "'../measured/jpeg.json' has changed since the run" in " ".join(err.split())
     profile.unlink()
-    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
+    code, out, err = called("explain", str(folder), cwd=tmp_path / "own", columns=200)
     assert code == 2
     assert "'../measured/jpeg.json' is no longer at" in " ".join(err.split())
 

@@ -26,7 +26,7 @@ from dse.explain.recommendation import (
 from dse.report.payload import payload
 from dse.result.folder import read_answer
 from dse.run import report
-from tests.core_examples import command
+from tests.commands import called
 from tests.explain.examples import logca, study
 from tests.toy import STUDY, written
 
@@ -296,11 +296,9 @@ def test_a_search_that_was_cut_short_says_so_first(search: str, told: str) -> No
         assert f"{result.certificate.decided:.3%} of the space is decided." in verdict
 
 
-def test_the_answer_is_in_the_summary_the_page_and_the_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_answer_is_in_the_summary_the_page_and_the_terminal(tmp_path: Path) -> None:
     shipped, folder = ROOT / "studies" / "sparc_evolution.toml", tmp_path / "run"
-    _, out, _ = command(monkeypatch, capsys, "run", str(shipped), "--out", str(folder))
+    _, out, _ = called("run", str(shipped), "--out", str(folder), cwd=tmp_path, columns=200)
     kept = read_answer(folder)
     assert kept["designs"][0]["design"] == 4
     printed = re.sub(r"\s", "", out)  # columns break the lines of a long text
@@ -310,7 +308,7 @@ def test_the_answer_is_in_the_summary_the_page_and_the_terminal(
     assert 'data-design="4" class="recommended"' in page
     assert kept["fields"]["recommended"] in page
     (folder / "report.html").unlink()
-    command(monkeypatch, capsys, "report", str(folder))
+    called("report", str(folder), cwd=tmp_path, columns=200)
     assert read_answer(folder) == kept
 
 

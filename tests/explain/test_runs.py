@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import dse
 from dse.terminal import Terminal
-from tests.core_examples import command
+from tests.commands import called
 from tests.explain.examples import MODELS, TINY
-from tests.toy import MODEL, STUDY
+from tests.toy import MODEL, written
 
 LOGCA: dict[str, Any] = {
     "study": {"name": "script", "models": ["objectives.logca:offload"]},
@@ -22,26 +23,22 @@ LOGCA: dict[str, Any] = {
 }
 
 
-def test_a_run_of_a_script_explains_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_of_a_script_explains_itself(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     dse.from_mapping(LOGCA).run(folder)
-    code, out, _ = command(monkeypatch, capsys, "explain", str(folder), "--design", "7")
+    code, out, _ = called("explain", str(folder), "--design", "7", cwd=tmp_path, columns=200)
     assert code == 0
     assert "acceleration (A)" in out
     (folder / "report.html").unlink()
-    assert command(monkeypatch, capsys, "report", str(folder))[0] == 0
+    assert called("report", str(folder), cwd=tmp_path, columns=200)[0] == 0
     assert (folder / "report.html").is_file()
 
 
-def test_functions_of_a_script_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_functions_of_a_script_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     study = dse.from_mapping(TINY, MODELS)
     result = study.run(folder)
-    code, _, err = command(monkeypatch, capsys, "explain", str(folder))
+    code, _, err = called("explain", str(folder), cwd=tmp_path, columns=200)
     assert code == 2
     assert "its script gave the functions call, loaded as models" in err
     assert "study.explain(result, 17)" in err
@@ -51,26 +48,20 @@ def test_functions_of_a_script_are_named(
     assert "</html>" in (tmp_path / "own.html").read_text()
 
 
-def test_a_quantity_without_a_unit_is_a_number_when_it_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_quantity_without_a_unit_is_a_number_when_it_is_read_again(tmp_path: Path) -> None:
     unitless = MODEL.replace('Quantity("1", "speed"', 'Quantity("", "speed"')
     undefined = unitless.replace(
         "Toy(lanes * clock", "Toy(np.where(lanes > 60, np.nan, lanes) * clock"
     )
-    (tmp_path / "toy_model.py").write_text(undefined)
-    (tmp_path / "study.toml").write_text(STUDY)
-    result = dse.load(tmp_path / "study.toml").run(tmp_path / "run")
+    result = dse.load(written(tmp_path, model=undefined)).run(tmp_path / "run")
     read = dse.load_result(tmp_path / "run")
     assert result.designs["speed"].isna().any()
     assert read.designs["speed"].dtype == np.float64
     assert read.columns["speed"].unit == "1"
-    assert command(monkeypatch, capsys, "explain", str(tmp_path / "run"))[0] == 0
+    assert called("explain", str(tmp_path / "run"), cwd=tmp_path, columns=200)[0] == 0
 
 
-def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(tmp_path: Path) -> None:
     def stop(_: Any) -> None:
         raise KeyboardInterrupt
 
@@ -88,21 +79,10 @@ def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
     assert "No design on a front yet" in page
     assert "Best front found" not in page
     assert len(dse.load_result(folder).front) == 0
-    capsys.readouterr()
-    Terminal().summary(result, folder / "report.html")
-    assert "no design is on the front" in capsys.readouterr().out
-    code, _, err = command(monkeypatch, capsys, "explain", str(folder))
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        Terminal().summary(result, folder / "report.html")
+    assert "no design is on the front" in shown.getvalue()
+    code, _, err = called("explain", str(folder), cwd=tmp_path, columns=200)
     assert code == 2
     assert "there is no design on the front" in err
-
-
-def test_a_section_of_another_kind_of_study_is_a_problem_of_the_study() -> None:
-    names = ["communication.report:functions", "partition.report:integration"]
-    wanted = LOGCA | {"report": {"sections": [f"objectives.{name}" for name in names]}}
-    with pytest.raises(dse.InputError) as raised:
-        dse.from_mapping(wanted)
-    first, second = raised.value.problems
-    assert first.where == "report.sections[1]"
-    assert "needs the input 'dataflow'" in first.message
-    assert second.where == "report.sections[2]"
-    assert "needs the input 'profiles'" in second.message

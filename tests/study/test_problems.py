@@ -233,6 +233,10 @@ study.models.2 = 5 => study.models[2]: 5 is not a text
 study.models.2.use = "m.py:f" => study.models[2]: without a folder
 study.models.2 = "odd" => study.models[2]: 'furlong'
 report.sections = ["objectives.logca:offload"] => report.sections[1]: does not write a section
+report.sections = ["objectives.communication.report:functions"] =>
+ report.sections[1]: needs the input 'dataflow'
+report.sections = ["objectives.partition.report:integration"] =>
+ report.sections[1]: needs the input 'profiles'
 report.sections = ["plain"] => report.sections[1]: does not name a section
 report.sections = ["objectives.logca:nothing"] => report.sections[1]: nothing
 search.method = "NSGA5" => search.method: 'NSGA5' | NSGAIISampler | exhaustive

@@ -370,30 +370,24 @@ def list_violations(
     """Return the violations of one design, with reasons if its columns are given."""
     constrained = judged.constrained[row]
     amounts = evaluator.violations(constrained[None])[0]
+
+    def why(names: Sequence[str], conditions: Conditions) -> str:
+        if columns is None:
+            return ""
+        graph = evaluator.model_graph
+        reasons = (why_undefined(graph, columns, name, conditions) for name in names)
+        return next(filter(None, reasons), "")
+
     violations = []
     for c, value, by in zip(evaluator.constraints, constrained, amounts, strict=True):
         if not by <= 0:
-            names = c.names if np.isnan(by) else ()
-            why = _why(evaluator, columns, names, c.conditions)
-            violations.append(Violation(c.name, c.unit, float(value), float(by), why))
+            reason = why(c.names if np.isnan(by) else (), c.conditions)
+            violations.append(Violation(c.name, c.unit, float(value), float(by), reason))
     for o, value in zip(evaluator.objectives, judged.objectives[row], strict=True):
         if np.isnan(value):
-            why = _why(evaluator, columns, (o.quantity,), o.conditions)
-            violations.append(Violation(o.name, o.unit, np.nan, np.nan, why))
+            reason = why((o.quantity,), o.conditions)
+            violations.append(Violation(o.name, o.unit, np.nan, np.nan, reason))
     return tuple(violations)
-
-
-def _why(
-    evaluator: Evaluator,
-    columns: Mapping[str, Array] | None,
-    names: Sequence[str],
-    conditions: Conditions,
-) -> str:
-    """Return why one of some quantities is not a number; empty if it is not known."""
-    if columns is None:
-        return ""
-    reasons = (why_undefined(evaluator.model_graph, columns, name, conditions) for name in names)
-    return next(filter(None, reasons), "")
 
 
 def region_fields(explanation: Explanation) -> list[tuple[str, str]]:

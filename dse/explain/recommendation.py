@@ -229,14 +229,11 @@ def make_answer(
     explanation = by_number.get(selection.design)
     robust = explanation.robustness if explanation is not None else None
     confidence = (robust.fields if robust else {}) | (inputs.fields if inputs else {})
-    verdict = " ".join(
-        filter(
-            None, (describe_interruption(result.certificate), _verdict(study, result, selection))
-        )
-    )
+    verdicts = describe_interruption(result.certificate), _verdict(study, result, selection)
     steps = {}
     if recommended:
         steps = find_steps(study.evaluator, result, selection.design, selection.among)
+    verdict = " ".join(filter(None, verdicts))
     return Answer(verdict, recommended, designs, steps, confidence)
 
 

@@ -531,7 +531,10 @@ def uncertain_section(found: Robustness, recommended: int | None) -> list[Sectio
     rows = [
         {"design": number, "robust in [%]": round(100 * design.chance, 1)}
         | ({"on the front": design.verdict} if interval else {})
-        | {f"regret, {n} [%]": _regret(regret) for n, regret in design.regrets.items()}
+        | {
+            f"regret, {name} [%]": round(100 * regret, 1) if regret < 1e6 else "infeasible"
+            for name, regret in design.regrets.items()
+        }
         for number, design in ranked[:_SHOWN]
     ]
     note = "The recommended design is first."
@@ -546,10 +549,6 @@ def _index_bars(title: str, indices: Mapping[str, float]) -> Bars:
     values = [100.0 * index for index in some.values()]
     names = [worded(name) for name in some]
     return Bars(title, names, [("index", values)], "of the variance [%]", note=_INDEX_NOTE)
-
-
-def _regret(fraction: float) -> object:
-    return round(100 * fraction, 1) if fraction < 1e6 else "infeasible"
 
 
 def ranking_section(ranking: Mapping[str, Mapping[str, float]]) -> list[Section]:

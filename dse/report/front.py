@@ -65,7 +65,9 @@ def held(result: Result, explained: Collection[int] = (), most: int | None = Non
     on_front = result.designs["on_front"].to_numpy(bool)
     wanted = result.designs.index.isin(list(explained))
     front = np.flatnonzero(on_front)
-    middle = _compromise(result, front)
+    middle = None
+    if len(front) and len(result.objectives) > 1:
+        middle = int(front[result.front.compromise_row])
     kept = front
     if len(front) > most:
         always = np.flatnonzero(on_front & (wanted | result.designs.index.isin(bests(result))))
@@ -84,12 +86,6 @@ def bests(result: Result) -> list[int | None]:
     if not len(result.front):
         return [None for _ in result.objectives]
     return [int(str(result.front.best(o.name).name)) for o in result.objectives]
-
-
-def _compromise(result: Result, front: NDArray[np.int64]) -> int | None:
-    if not len(front) or len(result.objectives) < 2:
-        return None
-    return int(front[result.front.compromise_row])
 
 
 class Shown(NamedTuple):

@@ -22,7 +22,7 @@ from dse.problems import InputError
 from dse.terminal import Terminal, explanation_data
 from tests.commands import Done, called
 from tests.explain.examples import MODELS, TINY, call, calls
-from tests.toy import MODEL, STUDY
+from tests.toy import MODEL, written
 
 ROOT = Path(__file__).parents[2]
 CRYPTO = ROOT / "studies" / "crypto.toml"
@@ -203,9 +203,7 @@ def test_a_run_without_any_value_says_why() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("standing")
-    shipped = Path(__file__).parents[2] / "studies" / "shared_pipeline.toml"
-    done = called("run", str(shipped), "--out", "run", "--quiet", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    dse.load(ROOT / "studies" / "shared_pipeline.toml").run(folder / "run")
     return folder / "run"
 
 
@@ -244,20 +242,16 @@ def test_a_filter_chooses_the_design_to_explain(folder: Path) -> None:
 
 
 def test_an_advised_value_on_which_a_model_raises_loses_that_advice_alone(tmp_path: Path) -> None:
-    head, raising = MODEL.split("    return Toy(lanes * clock")
-    raising = "    return Toy(lanes * clock" + raising
+    end = "    return Toy(lanes * clock"
     check = "    if (np.asarray(lanes) > 64).any():\n        raise ValueError('too many lanes')\n"
-    (tmp_path / "study.toml").write_text(STUDY)
     found = {}
-    for name, text in (("fine", head + raising), ("raises", head + check + raising)):
-        (tmp_path / "toy_model.py").write_text(text)
-        study = dse.load(tmp_path / "study.toml")
+    for name, text in (("fine", MODEL), ("raises", MODEL.replace(end, check + end))):
+        study = dse.load(written(tmp_path, model=text))
         result = study.run(tmp_path / name)  # its report has the explanations, or it would raise
         front = result.front.designs
-        few, many = (
-            int(front.index[mask][0]) for mask in (front["lanes"] == 3, front["lanes"] > 9)
-        )
-        found[name] = study.explain(result, few, many)
+        few, many = front["lanes"] == 3, front["lanes"] > 9
+        chosen = (int(front.index[mask][0]) for mask in (few, many))
+        found[name] = study.explain(result, *chosen)
     for fine, raises, kept in zip(found["fine"], found["raises"], (True, False), strict=True):
         advice = {(s.input, s.objective): s for s in fine.sensitivities}
         for told in raises.sensitivities:
@@ -268,3 +262,80 @@ def test_an_advised_value_on_which_a_model_raises_loses_that_advice_alone(tmp_pa
                 assert not told.bottleneck
         assert len(raises.sensitivities) == len(advice)
         assert raises.parts == fine.parts
+
+
+# Runs of scripts, and fronts without designs --------------------------------------------------
+
+
+LOGCA: dict[str, Any] = {
+    "study": {"name": "script", "models": ["objectives.logca:offload"]},
+    "inputs": {"latency": 0.0, "computational_index": 50.0, "complexity": 1.0, "overhead": 1e3},
+    "space": {"acceleration": {"integer": [2, 9]}},
+    "objective": [{"maximize": "speedup", "at": {"granularity": "1 KiB"}}],
+}
+
+
+def test_a_run_of_a_script_explains_itself(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    dse.from_mapping(LOGCA).run(folder)
+    code, out, _ = called("explain", str(folder), "--design", "7", cwd=tmp_path, columns=200)
+    assert code == 0
+    assert "acceleration (A)" in out
+    (folder / "report.html").unlink()
+    assert called("report", str(folder), cwd=tmp_path, columns=200)[0] == 0
+    assert (folder / "report.html").is_file()
+
+
+def test_functions_of_a_script_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    study = dse.from_mapping(TINY, MODELS)
+    result = study.run(folder)
+    code, _, err = called("explain", str(folder), cwd=tmp_path, columns=200)
+    assert code == 2
+    assert "its script gave the functions call, loaded as models" in err
+    assert "study.explain(result, 17)" in err
+    (found,) = study.explain(result)  # the way that the message names
+    assert found.design == result.compromise().name
+    study.report(result, tmp_path / "own.html")
+    assert "</html>" in (tmp_path / "own.html").read_text()
+
+
+def test_a_quantity_without_a_unit_is_a_number_when_it_is_read_again(tmp_path: Path) -> None:
+    unitless = MODEL.replace('Quantity("1", "speed"', 'Quantity("", "speed"')
+    undefined = unitless.replace(
+        "Toy(lanes * clock", "Toy(np.where(lanes > 60, np.nan, lanes) * clock"
+    )
+    result = dse.load(written(tmp_path, model=undefined)).run(tmp_path / "run")
+    read = dse.load_result(tmp_path / "run")
+    assert result.designs["speed"].isna().any()
+    assert read.designs["speed"].dtype == np.float64
+    assert read.columns["speed"].unit == "1"
+    assert called("explain", str(tmp_path / "run"), cwd=tmp_path, columns=200)[0] == 0
+
+
+def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    impossible = LOGCA | {
+        "space": {"acceleration": {"integer": [2, 2000]}},
+        "constraint": [{"quantity": "speedup", "at_least": 1e6, "at": {"granularity": "1 KiB"}}],
+        "run": {"chunk": 64},
+    }
+    folder = tmp_path / "run"
+    result = dse.from_mapping(impossible).run(folder, workers=1, progress=stop)
+    assert result.certificate.stopped == "interrupted"
+    assert len(result.front) == 0
+    assert "script: Not certified" in str(result)
+    page = (folder / "report.html").read_text()
+    assert "No design on a front yet" in page
+    assert "Best front found" not in page
+    assert len(dse.load_result(folder).front) == 0
+    capsys.readouterr()
+    Terminal().summary(result, folder / "report.html")
+    assert "no design is on the front" in capsys.readouterr().out
+    code, _, err = called("explain", str(folder), cwd=tmp_path, columns=200)
+    assert code == 2
+    assert "there is no design on the front" in err

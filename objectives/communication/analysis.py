@@ -24,6 +24,7 @@ from objectives.communication.verdict import Setting
 
 REST = "(rest)"
 PARTS = ("computation", "local", "global")
+_FACTORS = ("computation_factor", "communication_factor", "medium_factor")
 
 
 def breakdown(
@@ -113,16 +114,15 @@ def local_or_global(
         medium, and of `all`.
     """
     f = np.asarray(factors, dtype=np.float64)
-    one = np.ones_like(f)
+    machine = replace(setting or Setting(), **dict.fromkeys(_FACTORS, 1.0), shared_store=0.0)
     ways = {
-        "computation": (f, one, one),
-        "local": (one, f, one),
-        "computation and local": (f, f, one),
-        "global": (one, one, f),
-        "all": (f, f, f),
+        "computation": _FACTORS[:1],
+        "local": _FACTORS[1:2],
+        "computation and local": _FACTORS[:2],
+        "global": _FACTORS[2:],
+        "all": _FACTORS,
     }
-    machine = replace(setting or Setting(), shared_store=0.0)
-    columns = {name: _speedups(dataflow, functions, machine, *way) for name, way in ways.items()}
+    columns = {name: _speedups(dataflow, functions, machine, way, f) for name, way in ways.items()}
     return pd.DataFrame(columns, index=pd.Index(f, name="factor"))
 
 
@@ -143,30 +143,20 @@ def speedups(
     """
     f = np.asarray(factors, dtype=np.float64)
     machine = replace(setting or Setting(), shared_store=float(shared_store))
-    medium = np.full_like(f, machine.medium_factor)
     columns = {
-        name: _speedups(dataflow, functions, machine, f, f, medium)
+        name: _speedups(dataflow, functions, machine, _FACTORS[:2], f)
         for name, functions in choices.items()
     }
     return pd.DataFrame(columns, index=pd.Index(f, name="factor"))
 
 
 def _speedups(
-    dataflow: Dataflow,
-    functions: Sequence[str],
-    setting: Setting,
-    computation: Array,
-    store: Array,
-    medium: Array,
+    dataflow: Dataflow, functions: Sequence[str], machine: Setting, faster: Sequence[str], f: Array
 ) -> Array:
-    """Return the program's speedup for each triple of factors."""
-    host = setting.time(whole(dataflow))
+    """Return the program's speedup for each of the factors `f` in place of the ones named."""
     work = split(dataflow, outermost(dataflow, [dataflow.position(name) for name in functions]))
-    machines = (
-        replace(setting, computation_factor=c, communication_factor=s, medium_factor=m)
-        for c, s, m in zip(computation.tolist(), store.tolist(), medium.tolist(), strict=True)
-    )
-    return np.array([host / machine.time(work) for machine in machines])
+    machines = (replace(machine, **dict.fromkeys(faster, x)) for x in f.tolist())
+    return machine.time(whole(dataflow)) / np.array([each.time(work) for each in machines])
 
 
 # ------------------------------------------------------------------------------------------ growth
@@ -189,28 +179,19 @@ class Count(NamedTuple):
 
 def counts(dataflow: Dataflow) -> dict[Count, int]:
     """Return every number of a dataflow that is not 0."""
-    numbers: dict[Count, int] = {}
     own = (dataflow.computation, dataflow.invocations, dataflow.local_bytes)
-    for what, values in zip(COUNTS, own, strict=False):
-        for name, value in zip(dataflow.names, values, strict=True):
-            if value:
-                numbers[Count(what, name, name)] = int(value)
     between = (dataflow.transfers, dataflow.transfers_into, dataflow.transfers_out)
-    for what, matrix in zip(COUNTS[3:], between, strict=True):
-        for i, j in np.argwhere(matrix > 0):
-            numbers[Count(what, dataflow.names[i], dataflow.names[j])] = int(matrix[i, j])
-    return numbers
+    return {
+        Count(what, dataflow.names[i], dataflow.names[j]): int(matrix[i, j])
+        for what, matrix in zip(COUNTS, (*map(np.diag, own), *between), strict=True)
+        for i, j in np.argwhere(matrix > 0)
+    }
 
 
 def fit_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> dict[Count, Law]:
-    """Fit a law to every number of one program's dataflow.
+    """Fit a law to every number of one program's dataflow, from a run for each size.
 
-    Parameters
-    ----------
-    dataflows : sequence of Dataflow
-        Of one program, a run for each size.
-    sizes : sequence of int
-        See :func:`~objectives.communication.laws.fit_law`, which also lists the errors.
+    See :func:`~objectives.communication.laws.fit_law`, which also lists the errors.
     """
     numbers = [counts(each) for each in dataflows]
     return {

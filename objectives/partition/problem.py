@@ -22,32 +22,22 @@ from objectives.partition.quantities import Architecture
 
 @dataclass(frozen=True, eq=False)
 class PartitionProblem:
-    """Blocks that can move, what moving each changes, and what separating them costs.
-
-    Parameters
-    ----------
-    cost : ndarray, shape (nodes,)
-        Change of the time if this node is on the accelerator, in cycles, sets apart.
-    area : ndarray of int, shape (nodes,)
-        Its instructions.
-    tie, node : ndarray of int, shape (members,)
-        The members of the sets: which set, ascending, and which node. A set has at least two
-        nodes, no two sets are equal, and sets of two nodes come first.
-    any_cost : ndarray, shape (sets,)
-        Added if a node of the set is on the accelerator, in cycles.
-    all_gain : ndarray, shape (sets,)
-        Saved if all are.
-    members : ndarray of int, shape (blocks,)
-        The node of each block of the graph; -1 for a block that stays on the CPU.
-    """
+    """Blocks that can move, the change by moving each, and the costs of separating them."""
 
     cost: Array
+    """Per node: the change of the time if it is on the accelerator, in cycles, sets apart."""
     area: Indices
+    """Per node: its instructions."""
     tie: Indices
     node: Indices
+    """The members of the sets: which set (`tie`, ascending), and which node. A set has at least two
+    nodes, no two sets are equal, and sets of two nodes come first."""
     any_cost: Array
+    """Per set: added if a node of the set is on the accelerator, in cycles."""
     all_gain: Array
+    """Per set: saved if all are."""
     members: Indices
+    """The node of each block of the graph; -1 for a block that stays on the CPU."""
 
     def __len__(self) -> int:
         return len(self.cost)

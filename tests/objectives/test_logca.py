@@ -46,11 +46,9 @@ def ends(found: Any) -> list[float]:
     return list(vars(found).values())
 
 
-@pytest.mark.parametrize("fixed", [{"complexity": 1.0}, {"complexity": 0.6}])
-def test_models_hold_the_contract(fixed: dict[str, float]) -> None:
+@pytest.mark.parametrize("fixed", [{"complexity": 0.6}, {"complexity": 1.0, "latency_per_byte": 0}])
+def test_models_hold_the_contract_in_special_cases(fixed: dict[str, float]) -> None:
     check_model(offload, fixed=fixed, pairs=5_000)
-    for model in (speedup, break_even, half_acceleration, target):  # without a latency per byte
-        check_model(model, fixed={"latency_per_byte": 0.0}, pairs=2_000)
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -58,12 +56,12 @@ def test_models_hold_the_contract(fixed: dict[str, float]) -> None:
 
 def test_t2_break_even_and_half_acceleration() -> None:
     # The paper marks them in Fig. 3 and 7 without numbers.
-    assert float(break_even(complexity=AES, **T2).break_even) == pytest.approx(337.486, abs=1e-3)
-    assert float(break_even(**T2).break_even) == pytest.approx(19 / 18 * 30_500 / 90, rel=1e-14)
-    half = half_acceleration(complexity=AES, **T2).half_acceleration
-    assert float(half) == pytest.approx(5903.369, abs=1e-3)
-    half = half_acceleration(**T2).half_acceleration
-    assert float(half) == pytest.approx(19 * 30_500 / 90, rel=1e-14)
+    b = np.array([AES, 1.0])
+    g1, half = break_even(complexity=b, **T2), half_acceleration(complexity=b, **T2)
+    assert g1.break_even[0] == pytest.approx(337.486, abs=1e-3)
+    assert g1.break_even[1] == pytest.approx(19 / 18 * 30_500 / 90, rel=1e-14)
+    assert half.half_acceleration[0] == pytest.approx(5903.369, abs=1e-3)
+    assert half.half_acceleration[1] == pytest.approx(19 * 30_500 / 90, rel=1e-14)
 
 
 def improved(engine: dict[str, float], name: str, g: float, complexity: float) -> float:
@@ -139,15 +137,11 @@ def test_apu_half_acceleration_exists() -> None:
     # Section 5.1 says that it does not, since C/L < A; but C/L = 11.6 > 7.
     bounds = limits(**APU, **KERNELS["aes"])
     assert float(bounds.accelerator_computational_intensity) == pytest.approx(1.657, abs=1e-3)
-    assert float(half_acceleration(**APU, **KERNELS["aes"]).half_acceleration) == pytest.approx(
-        2.758e7, rel=1e-3
-    )
     # Section 5.2 says so of the FFT, since C/L < A/1.2; but C/L = 19.3 > 5.8.
-    assert float(half_acceleration(**APU, **KERNELS["fft"]).half_acceleration) == pytest.approx(
-        6.756e5, rel=1e-3
-    )
     # Fig. 9-a marks it for radix sort; but the speedup peaks at 3.09 < 3.5.
-    assert np.isinf(half_acceleration(**APU, **KERNELS["sort"]).half_acceleration)
+    names = ("aes", "fft", "sort")
+    half = [float(half_acceleration(**APU, **KERNELS[n]).half_acceleration) for n in names]
+    assert half == pytest.approx([2.758e7, 6.756e5, np.inf], rel=1e-3)
     assert float(limits(**APU, **KERNELS["sort"]).peak_speedup) == pytest.approx(3.087, abs=1e-3)
 
 

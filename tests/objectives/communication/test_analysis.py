@@ -166,21 +166,6 @@ def test_local_communication_gains_most_and_the_limit_is_the_same_for_both_algor
     assert limits["iterative"] == pytest.approx(limits["recursive"], rel=1e-12)
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_speedups_are_the_model_with_both_factors(jpeg: Dataflow, shared: bool) -> None:
-    sets = {"one": ("idct",), "three": ("idct", "store_block", "colour_conversion")}
-    f = np.array([1.0, 4.0, 64.0])
-    setting = Setting(medium_factor=2.0, overhead=10.0, byte_time=0.25)
-    table = speedups(jpeg, sets, f, shared_store=shared, setting=setting)
-    one = Dataflows((jpeg,))
-    for name, functions in sets.items():
-        expected = acceleration(
-            one, float(one.selection(functions)), f, f, float(shared), medium_factor=2.0,
-            byte_time=0.25, overhead=10.0,
-        ).speedup  # fmt: skip
-        np.testing.assert_allclose(table[name], expected)
-
-
 def test_what_the_paper_concludes_of_the_decoder_holds_for_ours(jpeg: Dataflow) -> None:
     """Section V; figures of ours in docs/communication_figures.md."""
     assert list(busiest(jpeg).computation.index[:2]) == ["idct_1d", "convert_row"]

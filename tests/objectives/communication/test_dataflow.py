@@ -53,8 +53,7 @@ def random_tree(seed: int, size: int = 40, functions: int = 14) -> CallTree:
     return CallTree(np.array(parent), np.array(function), calls, calls, work)
 
 
-def names_of(tree: CallTree) -> list[str]:
-    return ["main", *(f"f{i}" for i in range(1, int(tree.function.max()) + 1))]
+NAMES = ["main", *(f"f{i}" for i in range(1, 14))]
 
 
 def functions_below(tree: CallTree, node: int, stop: set[int]) -> set[int]:
@@ -70,7 +69,7 @@ def functions_below(tree: CallTree, node: int, stop: set[int]) -> set[int]:
 @pytest.mark.parametrize("seed", range(8))
 def test_what_does_io_stays_and_all_that_calls_it(seed: int) -> None:
     tree = random_tree(seed)
-    names = names_of(tree)
+    names = NAMES[: int(tree.function.max()) + 1]
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(np.arange(1, len(names)))
     io, included = {int(f) for f in chosen[:2]}, {int(f) for f in chosen[2:4]}
@@ -109,7 +108,7 @@ def test_the_shortest_way_to_the_io_is_reported() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_wrappers_are_those_whose_work_is_done_in_one_other(seed: int) -> None:
     tree = random_tree(seed)
-    names = names_of(tree)
+    names = NAMES[: int(tree.function.max()) + 1]
     movable = set(names[2:])
     found = wrappers(tree, names, Kinds(), tree.computation, movable)
     total = [tree.computation[tree.below(v)].sum() for v in range(len(tree.parent))]

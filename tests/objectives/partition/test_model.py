@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dse
 from dse.model import Model
 from dse.problems import InputError
 from dse.profile import Profile
@@ -270,20 +269,3 @@ def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:
     profile = Profile.load(PROFILES / "sor.json")
     with pytest.raises(ValueError, match="no cache configuration 1; the profile has 1"):
         graph(profile, "sor", 1)
-
-
-def test_a_study_gives_the_same_bytes_in_other_processes() -> None:
-    content = {
-        "study": {"name": "partition", "models": ["objectives.partition:optimal"]},
-        "inputs": {"profiles": str(PROFILES / "sor.json"), "workload": 0},
-        "space": {
-            "memory": {"catalog": "memory_organisations"},
-            "accelerator_size": {"values": [17, 65, 129]},
-        },
-        "objective": [{"maximize": "speedup"}, {"minimize": "area_used"}],
-    }
-    apart, here = (
-        dse.from_mapping(content | {"run": run}).run().designs.to_csv()
-        for run in ({"processes": True}, {"workers": 1})
-    )
-    assert apart == here

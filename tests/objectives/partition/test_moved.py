@@ -24,19 +24,22 @@ PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
 Ran = tuple[dse.Study, dse.StudyResult]
 
 
-@pytest.fixture(scope="module")
-def ran() -> Ran:
-    study = dse.from_mapping(
+def study_of(space: dict[str, object], **inputs: float) -> dse.Study:
+    return dse.from_mapping(
         {
             "study": {"name": "small", "models": ["objectives.partition:optimal"]},
-            "inputs": {"profiles": str(PROFILES / "md5.json"), "workload": 0},
-            "space": {
-                "organisation": {"catalog": "memory_organisations", "options": ["SL1", "SMM-"]},
-                "accelerator_size": {"values": [8, 64, 192]},
-            },
+            "inputs": {"profiles": str(PROFILES / "md5.json"), "workload": 0, **inputs},
+            "space": space,
             "objective": [{"maximize": "speedup"}, {"minimize": "accelerator_size"}],
         }
     )
+
+
+@pytest.fixture(scope="module")
+def ran() -> Ran:
+    organisations = {"catalog": "memory_organisations", "options": ["SL1", "SMM-"]}
+    sizes = {"values": [8, 64, 192]}
+    study = study_of({"organisation": organisations, "accelerator_size": sizes})
     return study, study.run()
 
 
@@ -125,11 +128,8 @@ def test_the_section_names_what_moves_and_where(ran: Ran) -> None:
     )
     assert f"{first['function']} (line" in section.text
     functions, sources, lines, listed, front = section.parts
-    assert isinstance(lines, Bars)
-    assert isinstance(functions, Table)
-    assert isinstance(sources, Table)
-    assert isinstance(listed, Table)
-    assert isinstance(front, Table)
+    assert isinstance(lines, Bars) and isinstance(front, Table)
+    assert all(isinstance(part, Table) for part in (functions, sources, listed))
     assert [core for core, _ in lines.bars] == ["accelerator", "CPU"]
     drawn = sum(float(np.sum(values)) for _, values in lines.bars)
     assert 90 < drawn <= 100 + 1e-9
@@ -138,13 +138,5 @@ def test_the_section_names_what_moves_and_where(ran: Ran) -> None:
 
 
 def test_a_design_without_room_moves_nothing() -> None:
-    study = dse.from_mapping(
-        {
-            "study": {"name": "none", "models": ["objectives.partition:optimal"]},
-            "inputs": {"profiles": str(PROFILES / "md5.json"), "workload": 0, "shared_level": 3},
-            "space": {"accelerator_size": {"values": [0, 1]}},
-            "objective": [{"maximize": "speedup"}, {"minimize": "accelerator_size"}],
-        }
-    )
-    section = blocks(study, study.run())
-    assert "moves nothing" in section.text
+    study = study_of({"accelerator_size": {"values": [0, 1]}}, shared_level=3)
+    assert "moves nothing" in blocks(study, study.run()).text

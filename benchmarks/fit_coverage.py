@@ -18,11 +18,11 @@ from dse.fit.law import EXPONENT, GAIN, INDEX, Points, Shape, crossings, times
 from dse.model.quantity import Array
 
 SIZES = 2.0 ** np.arange(4, 25, 2)
-CASES = {  # h, C, β, c, l, m, A
-    "sub-linear": (5e-7, 3e-8, 0.7, 1.3e-5, 0.0, 0.0, 8.0),
-    "linear": (5e-8, 3e-9, 1.0, 1.3e-5, 0.0, 0.0, 5.0),
-    "super-linear": (5e-8, 3e-9, 1.3, 1.3e-5, 2e-10, 0.0, 20.0),
-    "two-crossings": (1e-7, 1e-7, 0.6, 2e-6, 2e-10, 0.0, 10.0),
+CASES = {  # h, C, β, c, l, m, A, k
+    "sub-linear": (5e-7, 3e-8, 0.7, 1.3e-5, 0.0, 0.0, 8.0, 0.0),
+    "linear": (5e-8, 3e-9, 1.0, 1.3e-5, 0.0, 0.0, 5.0, 0.0),
+    "super-linear": (5e-8, 3e-9, 1.3, 1.3e-5, 2e-10, 0.0, 20.0, 0.0),
+    "two-crossings": (1e-7, 1e-7, 0.6, 2e-6, 2e-10, 0.0, 10.0, 0.0),
 }
 NOISES = (0.01, 0.05, 0.2)
 
@@ -45,7 +45,7 @@ def tables(case: str, noise: float, count: int, seed: int = 7) -> list[Points]:
 
 def truth(case: str) -> dict[str, float]:
     """Return the values that the times determine."""
-    fixed, index, exponent, setup, line, _, gain = CASES[case]
+    fixed, index, exponent, setup, line, _, gain, _ = CASES[case]
     coordinates = law(case)
     known = {
         "host_fixed_time": fixed,

@@ -1,8 +1,8 @@
 """Write docs/accuracy.md: every measured set of benchmarks/measured, fitted or refused.
 
 Run with ``python -m benchmarks.measured_accuracy``. Nothing in it is chosen by hand but the column
-that names the series. It writes spaces/measured.toml as well: of each series that has both times
-and is met within 5 %, the fit as a row of a catalog.
+that names the series. It writes spaces/measured.toml as well: of each series in `ROWS` that has
+both times and is met within 5 %, the fit as a row of a catalog.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ BY = {
     "gdrcopy_mapped_copy": ["direction"],
     "lognic_nvme_load": ["device", "workload", "granularity_B"],
     "lognic_switch_load": ["app"],
+    "ti_crypto": ["device", "algorithm", "baseline"],
 }
 ABOUT = """# How accurate the fits are
 
@@ -206,6 +207,8 @@ ROWS = {  # file and series: name of the row, what it is, kernel
         "Messages from a GPU's memory: copies by the CPU, or DMA of ROCm",
         "copy",
     ),
+    ("ti_crypto", "AM62X aes-128-cbc plain"): ("aes-cbc-am62x", "AES-CBC on TI's AM62x", "AES"),
+    ("ti_crypto", "AM64X aes-128-cbc plain"): ("aes-cbc-am64x", "AES-CBC on TI's AM64x", "AES"),
 }
 HEAD = """about = "Accelerators as others measured them: LogCA's parameters, fitted"
 source = "fitted by python -m benchmarks.measured_accuracy to the tables in benchmarks/measured"
@@ -233,8 +236,9 @@ def catalog() -> str:
             both = (
                 np.isfinite(each.series.host).any() and np.isfinite(each.series.accelerated).any()
             )
-            if both and each.left_out["median"] <= POOR:
-                name, about, kernel = ROWS[path.stem, each.series.name]
+            own = path.stem, each.series.name
+            if both and own in ROWS and each.left_out["median"] <= POOR:
+                name, about, kernel = ROWS[own]
                 row = as_row(each, name, about, source_of(path, each.series.name)).rstrip()
                 rows.append(f'{row}\ntext.kernel = "{kernel}"\n')
     return "\n".join(rows)

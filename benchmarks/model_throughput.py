@@ -22,8 +22,7 @@ import numba
 import numpy as np
 
 from dse.model import Array
-from objectives.logca import Interface, break_even, speedup
-from objectives.quantities import Kernel
+from objectives.logca import HostWork, Interface, break_even, speedup
 
 THREADS = 2
 CHUNK = 65_536
@@ -66,9 +65,9 @@ def unchecked(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
 
     def chunk(part: slice) -> None:
         g, o, fixed, per_byte, c, a = (columns[name][part] for name in ("granularity", *SHARED))
-        interface, kernel = Interface(o, fixed, per_byte), Kernel(c)
-        out[0][part] = first(g, interface, kernel, a).speedup
-        out[1][part] = second(interface, kernel, a).break_even
+        interface, work = Interface(o, fixed, per_byte), HostWork(c)
+        out[0][part] = first(g, interface, work, a).speedup
+        out[1][part] = second(interface, work, a).break_even
 
     _in_slabs(chunk, out[0].size, pool)
 

@@ -39,6 +39,24 @@ from objectives.quantities import (
 TargetSpeedup: TypeAlias = Annotated[
     Floats, Quantity("1", "speedup to reach", "s", above=0.0, typical=(0.5, 32.0))
 ]
+HostFixedWork: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "B",
+        "fixed cost of a call on the host, as work: bytes to the power of the complexity",
+        "h/C",
+        low=0.0,
+        typical=(0.0, 64.0),
+    ),
+]
+
+
+class HostWork(NamedTuple):
+    """The time on the host: C g**β cycles for g bytes, and h cycles whatever the size."""
+
+    computational_index: ComputationalIndex
+    complexity: Complexity = 1.0
+    host_fixed_work: HostFixedWork = 0.0
 
 
 class Interface(NamedTuple):
@@ -102,15 +120,18 @@ class Limits:
 
 
 @model
-@monotonic(speedup="+acceleration +computational_index -overhead -latency -latency_per_byte")
+@monotonic(
+    speedup="+acceleration +computational_index +host_fixed_work -overhead -latency"
+    " -latency_per_byte"
+)
 @np.errstate(all="ignore")
 def speedup(
-    granularity: Granularity, interface: Interface, kernel: Kernel, acceleration: Acceleration
+    granularity: Granularity, interface: Interface, work: HostWork, acceleration: Acceleration
 ) -> Speedup:
     """Return the speedup T0/T1 at a granularity (ISCA 2017, equations 2 and 8 in one).
 
     It is 1 / (1/A + (o + L + l g) / (C g**β)): it rises with A and C, and falls with o, L and l.
-    With g and β it may do either.
+    With g and β it may do either. A fixed cost of a call on the host adds h to T0 = C g**β.
 
     >>> t2 = dict(overhead=29e3, latency=1500, computational_index=90, acceleration=19)
     >>> speedup(granularity=[100, 1000, 100_000], **t2).speedup
@@ -118,27 +139,29 @@ def speedup(
     """
     g, a = arrays(granularity, acceleration)
     o, fixed, per_byte = arrays(*interface)
-    c, b = arrays(*kernel)
+    c, b, h = arrays(*work)
     host = c * power(g, b)
-    return Speedup((host / (_interface(o, fixed, per_byte, g) + host / a))[()])
+    total = _interface(o, fixed, per_byte, g) + host / a
+    host = host if is_number(h, 0.0) else host + _fixed_cost(c, h)
+    return Speedup((host / total)[()])
 
 
 @model
 @monotonic(
     host_time="+granularity +computational_index =overhead =latency =latency_per_byte"
-    " =acceleration",
+    " =acceleration +host_fixed_work",
     accelerated_time="+granularity +computational_index +overhead +latency +latency_per_byte"
-    " -acceleration",
+    " -acceleration =host_fixed_work",
     overhead_time="=granularity =computational_index +overhead =latency =latency_per_byte"
-    " =complexity =acceleration",
+    " =complexity =acceleration =host_fixed_work",
     latency_time="+granularity =computational_index =overhead +latency +latency_per_byte"
-    " =complexity =acceleration",
+    " =complexity =acceleration =host_fixed_work",
     compute_time="+granularity +computational_index =overhead =latency =latency_per_byte"
-    " -acceleration",
+    " -acceleration =host_fixed_work",
 )
 @np.errstate(all="ignore")
 def times(
-    granularity: Granularity, interface: Interface, kernel: Kernel, acceleration: Acceleration
+    granularity: Granularity, interface: Interface, work: HostWork, acceleration: Acceleration
 ) -> Times:
     """Return T0, T1 and the three parts of T1, at a granularity (ISCA 2017, section 2).
 
@@ -151,9 +174,10 @@ def times(
     """
     g, a = arrays(granularity, acceleration)
     o, fixed, per_byte = arrays(*interface)
-    c, b = arrays(*kernel)
+    c, b, h = arrays(*work)
     host = c * power(g, b)
     computing, moving = host / a, fixed + per_byte * g
+    host = host + _fixed_cost(c, h)
     return Times(*alike((host, o + moving + computing, o, moving, computing)))
 
 
@@ -187,6 +211,8 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
     * ``computational_intensity`` C/l and C/A/l (section 2); inf for l = 0.
     * ``latency_bound`` (section 3.1): 1 if l > 0 and β ≤ 1, else 0.
 
+    They are of the work: a fixed cost of a call on the host is not in them.
+
     The first three are values, a limit and a least upper bound of speedup. They are monotonic as
     speedup is at each granularity; as β passes 1 the limit rises from 0 to A. The peak is at
     g = β (o + L) / ((1 − β) l). It is monotonic in each factor, up to inf at β = 1 or l = 0.
@@ -211,6 +237,13 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
         np.where(per_byte > 0.0, c / a / per_byte, np.inf)[()],
         bound.astype(np.float64)[()],
     )
+
+
+def _fixed_cost(each: Array, host_fixed_work: Array) -> Array:
+    """Return the cost of the fixed work, of which each unit costs so much; 0 if there is none."""
+    if is_number(host_fixed_work, 0.0):
+        return host_fixed_work
+    return np.where(host_fixed_work > 0.0, each * host_fixed_work, 0.0)
 
 
 def _interface(overhead: Array, latency: Array, latency_per_byte: Array, size: Array) -> Array:
@@ -271,9 +304,12 @@ class Target:
 
 
 @model
-@monotonic(break_even="-acceleration -computational_index +overhead +latency +latency_per_byte")
+@monotonic(
+    break_even="-acceleration -computational_index -host_fixed_work +overhead +latency"
+    " +latency_per_byte"
+)
 @np.errstate(all="ignore")
-def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> BreakEven:
+def break_even(interface: Interface, work: HostWork, acceleration: Acceleration) -> BreakEven:
     """Return the granularities between which offloading is beneficial: speedup ≥ 1.
 
     The first is the exact g1 that equations 5 and 11 of ISCA 2017 approximate. The second is the
@@ -289,17 +325,18 @@ def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration)
     >>> float(result.break_even), float(result.break_even_end)
     (35.1747, 152717.3)
     """
-    c, b = arrays(*kernel)
-    return BreakEven(*crossings(gain(c, acceleration, 1.0), interface, b))
+    c, b, h = arrays(*work)
+    return BreakEven(*crossings(gain(c, acceleration, 1.0), interface, b, _fixed_cost(c, h)))
 
 
 @model
 @monotonic(
-    half_acceleration="+acceleration -computational_index +overhead +latency +latency_per_byte"
+    half_acceleration="+acceleration -computational_index -host_fixed_work +overhead +latency"
+    " +latency_per_byte"
 )
 @np.errstate(all="ignore")
 def half_acceleration(
-    interface: Interface, kernel: Kernel, acceleration: Acceleration
+    interface: Interface, work: HostWork, acceleration: Acceleration
 ) -> HalfAcceleration:
     """Return the granularities between which the speedup is at least A/2.
 
@@ -310,18 +347,19 @@ def half_acceleration(
     ...                         acceleration=19).half_acceleration)
     6438.89
     """
-    c, b = arrays(*kernel)
-    return HalfAcceleration(*crossings(np.asarray(c / acceleration), interface, b))
+    c, b, h = arrays(*work)
+    each = np.asarray(c / acceleration)
+    return HalfAcceleration(*crossings(each, interface, b, _fixed_cost(2.0 * each, h)))
 
 
 @model
 @monotonic(
-    target_from="+target_speedup -acceleration -computational_index +overhead +latency"
-    " +latency_per_byte"
+    target_from="+target_speedup -acceleration -computational_index -host_fixed_work +overhead"
+    " +latency +latency_per_byte"
 )
 @np.errstate(all="ignore")
 def target(
-    target_speedup: TargetSpeedup, interface: Interface, kernel: Kernel, acceleration: Acceleration
+    target_speedup: TargetSpeedup, interface: Interface, work: HostWork, acceleration: Acceleration
 ) -> Target:
     """Return the granularities between which the speedup is at least a target.
 
@@ -332,8 +370,8 @@ def target(
     ...        acceleration=19).target_from
     array([ 357.716, 7154.321, inf])
     """
-    c, b = arrays(*kernel)
-    return Target(*crossings(gain(c, acceleration, target_speedup), interface, b))
+    c, b, h, s = arrays(*work, target_speedup)
+    return Target(*crossings(gain(c, acceleration, s), interface, b, _fixed_cost(c / s, h)))
 
 
 # ------------------------------------------------------------------------------ all results at once
@@ -354,6 +392,7 @@ def offload(
     complexity: Complexity,
     acceleration: Acceleration,
     target_speedup: TargetSpeedup = 1.0,
+    host_fixed_work: HostFixedWork = 0.0,
 ) -> Offload:
     """Return all results of LogCA for an offload; each output has the shape of its inputs.
 

@@ -22,6 +22,8 @@ import numpy as np
 
 from dse.model import Array, Floats
 
+_LARGEST = 500.0  # logarithm of a granularity: products with it are in the range of floats
+_HALVINGS = 64  # of the range of floats, to the last digit
 _MOST_STEPS = 100  # typical are 5; |β − 1| = 1e-12 takes 30
 
 
@@ -65,7 +67,10 @@ def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> 
 
 @np.errstate(all="ignore")
 def crossings(
-    gain: Array, interface: tuple[Floats, Floats, Floats], complexity: Floats
+    gain: Array,
+    interface: tuple[Floats, Floats, Floats],
+    complexity: Floats,
+    saved: Floats = 0.0,
 ) -> tuple[Array, Array]:
     """Return the bounds of the interval of granularities where the gain covers the interface.
 
@@ -77,9 +82,12 @@ def crossings(
         Overhead o and latency L of a call, latency per byte l.
     complexity : array_like
         The exponent β.
+    saved : array_like
+        The gain of a call, whatever its size.
     """
-    o, fixed, per_byte, b = arrays(*interface, complexity)
+    o, fixed, per_byte, b, s = arrays(*interface, complexity, saved)
     cost = o if is_number(fixed, 0.0) else np.asarray(o + fixed)
+    cost = cost if is_number(s, 0.0) else np.asarray(cost - s)
     lower, upper = interval(gain, per_byte, cost, b)
     return lower[()], upper[()]
 
@@ -90,9 +98,9 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
 
     Parameters
     ----------
-    gain : ndarray
+    gain, fixed : ndarray
         Any number.
-    per_byte, fixed : ndarray
+    per_byte : ndarray
         Not negative.
     complexity : ndarray
         Positive.
@@ -102,9 +110,14 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
     lower, upper : ndarray
         In the shape that the four broadcast to. Both are inf if there is no such g; `lower` is 0
         if the condition holds from the smallest g on, `upper` is inf if it holds for ever
-        (if it is inf for all elements it may be a read-only view).
+        (if it is inf for all elements it may be a read-only view). If `fixed` is negative and
+        β > 1, the condition may hold again at larger g: `upper` is then the end of the first part.
         An end beyond the range of floats saturates to 0 or inf.
     """
+    if (fixed < 0.0).any():
+        lower, upper = interval(gain, per_byte, np.maximum(fixed, 0.0), complexity)
+        end = _first_end(*np.broadcast_arrays(gain, per_byte, -fixed, complexity))
+        return np.where(fixed < 0.0, 0.0, lower), np.where(fixed < 0.0, end, upper)
     if complexity.ndim == 0 and complexity == 1.0:
         lower = _linear(gain, per_byte, fixed)
         return lower, np.broadcast_to(np.inf, lower.shape)
@@ -129,6 +142,25 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
     gone = upper == 0.0  # below the smallest float: no g is left
     lower[gone] = upper[gone] = np.inf
     return lower.reshape(shape), upper.reshape(shape)
+
+
+def _first_end(gain: Array, per_byte: Array, lead: Array, complexity: Array) -> Array:
+    """Return the first root of lead + gain g**β − per_byte g; inf if there is none."""
+    low = np.full(gain.shape, -_LARGEST)
+    high = _LARGEST / np.maximum(complexity, 1.0)  # no overflow of g**β
+    least = (np.log(per_byte) - np.log(gain * complexity)) / (complexity - 1.0)
+    convex = (complexity > 1.0) & np.isfinite(least)  # with two roots or none
+    high = np.where(convex, np.clip(least, low, high), high)
+
+    def is_short(y: Array) -> Array:
+        return np.asarray(lead + gain * np.exp(complexity * y) < per_byte * np.exp(y))
+
+    there = is_short(high)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        short = is_short(middle)
+        low, high = np.where(short, low, middle), np.where(short, middle, high)
+    return np.where(there, np.exp(high), np.inf)
 
 
 def _linear(gain: Array, per_byte: Array, fixed: Array) -> Array:

@@ -3,6 +3,7 @@
 * `law`: the law of host and accelerated time, its robust fit, and the terms that times support.
 * `analysis`: all values of a table, with intervals by profile likelihood and covariance.
 * `series`: a table of measured times, and its series.
+* `cpu_use`: the host's busy time, bounded by CPU use.
 * `measurement_fit`: the fit of a series: given values, errors and notes.
 * `queue`: latency against load, and the queue that explains it.
 * `page`: fits as a page with plots.

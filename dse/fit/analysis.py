@@ -12,7 +12,7 @@ its own estimator.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ from dse.fit.law import (
     EXPONENTS,
     FIXED,
     GAIN,
+    HOST_OUT,
     INDEX,
     PER_BYTE,
     PER_BYTE_OUT,
@@ -72,7 +73,7 @@ class Best:
     ----------
     points : Points
     weight : ndarray, shape (points,)
-    law : ndarray, shape (7,)
+    law : ndarray, shape (8,)
     loss : float
     free : tuple of bool
         Of the coordinates.
@@ -99,7 +100,7 @@ class Best:
             A coordinate, or one of `BREAK_EVEN`, `HALF` and `LINE`.
         value : float
             Its logarithm, or the exponent.
-        start : ndarray, shape (7,)
+        start : ndarray, shape (8,)
             A law nearby.
         """
         free = np.array(self.free)
@@ -228,12 +229,15 @@ _SAMPLES = 160  # tables that a law and its noise make
 _MIDDLE = (0.1587, 0.8413)  # of the fits: one standard deviation to either side
 _OPEN, _WIDEST = 100.0, 3.0  # logarithms of an absent term, and the most deviation
 _PLACES = {
+    "host_fixed_time": FIXED,
+    "host_time_per_byte_out": HOST_OUT,
     "computational_index": INDEX,
     "complexity": EXPONENT,
     "overhead_and_latency": SETUP,
     "overhead": SETUP,
     "latency": SETUP,
     "latency_per_byte": PER_BYTE,
+    "latency_per_byte_out": PER_BYTE_OUT,
     "acceleration": GAIN,
     "speedup_limit": GAIN,
 }
@@ -247,7 +251,7 @@ class Analysis:
     ----------
     law : Law
         The terms that were selected.
-    fit : ndarray, shape (7,)
+    fit : ndarray, shape (8,)
         The coordinates of the law.
     parameters : mapping of str to float
         By name, in seconds and bytes.
@@ -328,6 +332,7 @@ def _values(
     places: dict[str, int] = {}
     if shape.host:
         places |= {"host_fixed_time": FIXED, "computational_index": INDEX}
+        places |= {"host_time_per_byte_out": HOST_OUT} if shape.host_returned else {}
     elif shape.accelerated:
         places["accelerated_time_per_byte"] = INDEX
     places["complexity"] = EXPONENT
@@ -399,6 +404,10 @@ def _add_half(fit: Array, best: Best, values: dict[str, float], spans: dict[str,
         )
 
 
+Function: TypeAlias = Callable[[Mapping[str, float]], dict[str, float]]
+_STEP = 1e-4  # in logarithms, of a derivative
+
+
 @dataclass(frozen=True)
 class Covariance:
     """How values vary together, as the times leave them open.
@@ -414,12 +423,26 @@ class Covariance:
     names: tuple[str, ...]
     matrix: Array
 
-    def renamed(self, names: Mapping[str, str]) -> Covariance:
-        """Return those values that have another name, under it."""
-        kept = [i for i, name in enumerate(self.names) if name in names]
-        return Covariance(
-            tuple(names[self.names[i]] for i in kept), self.matrix[np.ix_(kept, kept)]
-        )
+    def transformed(self, values: Mapping[str, float], function: Function) -> Covariance:
+        """Return how functions of the values vary together, to first order.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+        function : callable
+            It takes the values and returns others by name; some depend on none of these values.
+        """
+        here, columns = function(values), list[dict[str, float]]()
+        for name in self.names:
+            step = _STEP * (1.0 if name == "complexity" else values[name])
+            low, high = (function({**values, name: values[name] + d}) for d in (-step, step))
+            change = {n: (high[n] - low[n]) / (2.0 * _STEP) for n in low}
+            columns.append(
+                {n: d / (here[n] if d and n != "complexity" else 1.0) for n, d in change.items()}
+            )
+        names = [n for n in here if any(column[n] for column in columns)]
+        slopes = np.array([[column[n] for column in columns] for n in names])
+        return Covariance(tuple(names), slopes @ self.matrix @ slopes.T if names else np.eye(0))
 
 
 def estimate_covariance(
@@ -476,7 +499,7 @@ def _robust_covariance(fits: Array) -> Array:
 
 
 def _sampled_fits(points: Points, weight: Array, scale: Array, wide: Law, shape: Shape) -> Array:
-    """Return the laws (samples, 7) of tables that the widest law and its noise make."""
+    """Return the laws (samples, 8) of tables that the widest law and its noise make."""
     fit = fit_law(points, weight, wide, shape)[0]
     exact = times(fit, points.size, points.returned, points.accelerated)[0]
     noise = np.where(points.accelerated, scale[1], scale[0])

@@ -11,8 +11,8 @@ from pathlib import Path
 from dse.fit.measurement_fit import GIVEN_UNITS, Fit, fit, read_given
 from dse.fit.page import list_values, page
 from dse.fit.queue import LoadFit, fit_load, read_loads
-from dse.fit.series import read_series
-from dse.model.values import show
+from dse.fit.series import describe_left_out, read_series
+from dse.model.values import number, show
 from dse.problems import InputError, Problem
 from dse.result.files import write_json, write_text
 
@@ -24,7 +24,13 @@ _KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 _ENDINGS = (".csv", ".tsv", ".txt", *(end for _, ends in _KINDS.values() for end in ends))
 _ALIGNED = 28  # characters of a name in the text
 _NO_WORK = 1e9  # acceleration of a catalog if the accelerated time has no term of work
-_LOGCA = ("computational_index", "complexity", "overhead", "latency", "latency_per_byte")
+_SUMS = {  # quantities of a row that stand for other values of a fit: the value, and the note
+    "host_fixed_work": ("host_fixed_time", "h/C, h {}; only objectives.logca has it"),
+    "overhead": ("overhead_and_latency", "o + L, {}; all of it taken as o"),
+    "acceleration": ("speedup_limit", "1 / (l/C + 1/A), {}; taken as A with l = 0"),
+}
+_PARTS = {"latency": "overhead", "latency_per_byte": "acceleration"}
+"""Quantities that are 0 in a row if another has their part."""
 
 
 def run(
@@ -107,9 +113,9 @@ def _fit_times(
             fits.append(fit(one, known))
         except InputError as error:
             problems += [problem.inside(one.name) for problem in error.problems]
-    if problems:
+    if not fits or any(problem.where.endswith("--given") for problem in problems):
         raise InputError(str(table), problems)
-    return fits, hints
+    return fits, [*hints, *map(describe_left_out, problems)]
 
 
 def _target_problems(
@@ -202,50 +208,65 @@ def as_row(fit: Fit, name: str, about: str = "", source: str = "") -> str:
     about = f"{about or fit.series.name}: leave-one-out error {fit.left_out['median']:.1%} median"
     lines = [f"[{name}]", f"about = {_quoted(about)}"]
     lines += [f"source = {_quoted(source)}"] if source else []
-    if fixed := fit.parameters.get("host_fixed_time", 0.0):
-        note = (
-            f"The host's fixed cost of {show(fixed, 's')} a call is not in LogCA, nor in this row."
-        )
-        lines.append(f"note = {_quoted(note)}")
     for quantity, value, note in _logca_values(fit):
         kinds = {"given": 'provenance = "assumed", ', "derived": 'provenance = "derived", '}
         provenance = kinds.get(note.partition(":")[0], "")
-        shown = f'value = {value!r}, unit = "{GIVEN_UNITS[quantity]}", {provenance}'
+        unit = GIVEN_UNITS.get(quantity, "B")
+        shown = f'value = {value!r}, unit = "{unit}", {provenance}'
         lines.append(f"{quantity} = {{ {shown}note = {_quoted(note)} }}")
     return "\n".join([*lines, *_covariance(fit), ""])
 
 
 def _logca_values(fit: Fit) -> Iterator[tuple[str, float, str]]:
     """Yield quantities of LogCA with value and note; the note of a sum names its term."""
-    values = fit.parameters
+    for name, value in _row_values(fit.parameters, fit.ratio).items():
+        source, text = _SUMS.get(name, ("", "{}"))
+        source, text = (source, text) if source in fit.parameters else (name, "{}")
+        if source not in fit.intervals:
+            yield name, value, f"derived: its part is in the {_PARTS[name]}"
+            continue
+        low, high = fit.intervals[source]
+        ends = f"fitted; 95 %: {fit.show(source, low)} to {fit.show(source, high)}"
+        note = text.format("given" if low == high else ends)
+        if name == "acceleration" and value == _NO_WORK:
+            note += "; no work shows in the times, for which 10⁹ stands"
+        if fit.ratio and name in ("computational_index", "latency_per_byte", "acceleration"):
+            note += f"; for {number(fit.ratio)} B returned per byte"
+        if name == "overhead" and name in fit.bounds:
+            low, high = fit.bounds[name]
+            note += f"; o is {show(low, 's')} to {show(high, 's')} by CPU use"
+        yield name, value, note
 
-    def ends(name: str) -> str:
-        low, high = fit.intervals[name]
-        text = f"fitted; 95 %: {fit.show(name, low)} to {fit.show(name, high)}"
-        return "given" if low == high else text
 
-    for name in (*_LOGCA, "acceleration"):
-        if name in values and (name != "complexity" or "computational_index" in values):
-            absent = "; no work shows in the times, for which 10⁹ stands" * math.isinf(values[name])
-            yield name, min(values[name], _NO_WORK), ends(name) + absent
+def _row_values(values: Mapping[str, float], ratio: float) -> dict[str, float]:
+    """Return LogCA's quantities of a fit's values; calls return `ratio` bytes per byte sent."""
+    row: dict[str, float] = {}
+    index = per_byte = 0.0
+    if "computational_index" in values:
+        index = values["computational_index"]
+        work = index + ratio * values.get("host_time_per_byte_out", 0.0)
+        row = {"computational_index": work, "complexity": values["complexity"]}
+        row["host_fixed_work"] = values["host_fixed_time"] / work
     if "overhead_and_latency" in values:
-        note = f"o + L, {ends('overhead_and_latency')}; all of it taken as o"
-        yield "overhead", values["overhead_and_latency"], note
-        yield "latency", 0.0, "derived: its part is in the overhead"
+        row |= {"overhead": values["overhead_and_latency"], "latency": 0.0}
+    elif "overhead" in values:
+        row |= {"overhead": values["overhead"], "latency": values["latency"]}
+    back = ratio * values.get("latency_per_byte_out", 0.0)
     if "speedup_limit" in values:
-        yield "latency_per_byte", 0.0, "derived: its part is in the acceleration"
-        note = f"1 / (l/C + 1/A), {ends('speedup_limit')}; taken as A with l = 0"
-        yield "acceleration", values["speedup_limit"], note
+        slope = index / values["speedup_limit"] + back
+        row |= {"latency_per_byte": 0.0, "acceleration": min(work / slope, _NO_WORK)}
+    elif "acceleration" in values:
+        per_byte = values["latency_per_byte"] + back
+        row |= {"latency_per_byte": per_byte}
+        row |= {"acceleration": min(work / index * values["acceleration"], _NO_WORK)}
+    return row
 
 
 def _covariance(fit: Fit) -> Iterator[str]:
     """Yield how the values of a row vary together."""
-    names = {name: name for name in (*_LOGCA, "acceleration") if name in fit.parameters}
-    if "computational_index" not in names:
-        names.pop("complexity", None)
-    sums = {"overhead_and_latency": "overhead", "speedup_limit": "acceleration"}
-    names |= {name: term for name, term in sums.items() if name in fit.parameters}
-    covariance = fit.covariance.renamed(names)
+    covariance = fit.covariance.transformed(
+        fit.parameters, lambda values: _row_values(values, fit.ratio)
+    )
     if covariance.names:
         rows = ", ".join(str(row) for row in covariance.matrix.tolist())
         normal = ', normal = ["complexity"]' if "complexity" in covariance.names else ""

@@ -1,13 +1,14 @@
 """The law of host and accelerated time over the size of a call, its fit, and its terms.
 
-    T0 = h + C g**β                      on the host
+    T0 = h + C g**β + k q                on the host
     T1 = c + l g + m q + C g**β / A      with the accelerator
 
 with g the bytes of a call, q the bytes that it returns if the table has them, h the fixed cost of a
-call on the host, and c = o + L. That is LogCA (Altaf and Wood, ISCA 2017, equations 2 and 8) and a
-fixed cost on the host, without which calls of a few bytes are far off.
+call on the host, and c = o + L. That is LogCA (Altaf and Wood, ISCA 2017, equations 2 and 8), a
+fixed cost on the host, without which calls of a few bytes are far off, and bytes returned, which
+cost time on both sides.
 
-A law is a vector of seven coordinates, the positive ones as logarithms: an absent term has the
+A law is a vector of eight coordinates, the positive ones as logarithms: an absent term has the
 logarithm −inf, an infinite acceleration +inf.
 
 The residual of a time t under a law T is 2 (√(t/T) − 1): the relative error to first order, and
@@ -30,10 +31,10 @@ from dse.model.quantity import Array
 
 Mask = NDArray[np.bool_]
 
-FIXED, INDEX, EXPONENT, SETUP, PER_BYTE, PER_BYTE_OUT, GAIN = range(7)
-"""Places of the coordinates: log h, log C, β, log c, log l, log m, log A."""
-COORDINATES = 7
-HOST = (FIXED, INDEX, EXPONENT)
+FIXED, INDEX, EXPONENT, SETUP, PER_BYTE, PER_BYTE_OUT, GAIN, HOST_OUT = range(8)
+"""Places of the coordinates: log h, log C, β, log c, log l, log m, log A, log k."""
+COORDINATES = 8
+HOST = (FIXED, INDEX, EXPONENT, HOST_OUT)
 """Coordinates of the time on the host."""
 _SIZES = 1.0, 2.0**60  # bytes of a call, between which crossings are looked for
 
@@ -88,17 +89,17 @@ def times(law: Array, size: Array, returned: Array, accelerated: Mask) -> tuple[
 
     Parameters
     ----------
-    law : ndarray, shape (7,)
+    law : ndarray, shape (8,)
     size, returned, accelerated : ndarray, shape (points,)
         As in `Points`.
 
     Returns
     -------
     times : ndarray, shape (points,)
-    slopes : ndarray, shape (points, 7)
+    slopes : ndarray, shape (points, 8)
         Derivatives of log T; 0 where there is none.
     """
-    fixed, index, exponent, setup, per_byte, per_out, gain = law
+    fixed, index, exponent, setup, per_byte, per_out, gain, host_out = law
     log_size = np.log(size)
     work = np.exp(index + exponent * log_size - np.where(accelerated, gain, 0.0))
     slopes = np.zeros((len(size), COORDINATES))
@@ -107,6 +108,7 @@ def times(law: Array, size: Array, returned: Array, accelerated: Mask) -> tuple[
     slopes[:, SETUP] = np.exp(setup) * accelerated
     slopes[:, PER_BYTE] = np.exp(per_byte) * accelerated * size
     slopes[:, PER_BYTE_OUT] = np.exp(per_out) * accelerated * returned
+    slopes[:, HOST_OUT] = np.exp(host_out) * ~accelerated * returned
     total = slopes.sum(axis=1)
     slopes[:, EXPONENT] = work * log_size
     slopes[:, GAIN] = -work * accelerated
@@ -121,11 +123,11 @@ def crossings(law: Array, ratio: float = 0.0, speedup: float = 1.0) -> tuple[flo
 
     T1/T0 = 1/s has at most two roots in g: T1 − T0/s is a constant, a straight line and a power
     (Descartes' rule for real exponents), so that it has one extremum. The host's fixed cost may
-    make the constant negative, which `objectives.power_law` does not take.
+    make the constant negative.
 
     Parameters
     ----------
-    law : ndarray, shape (7,)
+    law : ndarray, shape (8,)
     ratio : float
         Bytes returned for each byte sent.
     speedup : float
@@ -136,9 +138,9 @@ def crossings(law: Array, ratio: float = 0.0, speedup: float = 1.0) -> tuple[flo
         Bytes. Both NaN if no size reaches it; `low` is 0 if a call of 1 B does; `high` is inf if
         the largest does.
     """
-    fixed, index, exponent, setup, per_byte, per_out, gain = law
+    fixed, index, exponent, setup, per_byte, per_out, gain, host_out = law
     constant = np.exp(setup) - np.exp(fixed) / speedup
-    line = np.exp(per_byte) + ratio * np.exp(per_out)
+    line = np.exp(per_byte) + ratio * (np.exp(per_out) - np.exp(host_out) / speedup)
     power = np.exp(index) * (1.0 / speedup - (0.0 if np.isinf(gain) else np.exp(-gain)))
 
     def excess(log_size: float) -> float:
@@ -186,7 +188,7 @@ def residuals(points: Points, law: Array, weight: Array) -> tuple[Array, Array]:
     Parameters
     ----------
     points : Points
-    law : ndarray, shape (7,)
+    law : ndarray, shape (8,)
     weight : ndarray, shape (points,)
         One over the standard deviation; 0 for a point that does not count.
     """
@@ -219,9 +221,9 @@ def minimize(
     ----------
     points : Points
     weight : ndarray, shape (points,)
-    start : ndarray, shape (7,)
+    start : ndarray, shape (8,)
         A coordinate that is not free stays.
-    free : ndarray of bool, shape (7,)
+    free : ndarray of bool, shape (8,)
     condition : callable, optional
         It holds as well, as one more residual.
     careful : bool
@@ -287,7 +289,8 @@ def _visible(points: Points, start: Array, free: Mask) -> Array:
     """Return a start whose free terms can be seen in the times: an absent term has no slope."""
     shortest, longest = np.log(_VISIBLE * points.time.min()), float(np.log(points.size.max()))
     visible = start.copy()
-    for place, size in ((FIXED, 0.0), (SETUP, 0.0), (PER_BYTE, longest), (PER_BYTE_OUT, longest)):
+    lines = (PER_BYTE, PER_BYTE_OUT, HOST_OUT)
+    for place, size in ((FIXED, 0.0), (SETUP, 0.0), *((line, longest) for line in lines)):
         visible[place] = max(start[place], shortest - size)
     visible[GAIN] = min(start[GAIN], start[INDEX] + start[EXPONENT] * longest - shortest)
     return np.where(free, visible, start)
@@ -316,12 +319,15 @@ class Shape:
         Whether there are times on the host, times with the accelerator, and sizes returned.
     given : mapping of int to float
         Coordinates that are known.
+    host_returned : bool
+        Whether the times on the host are enough to show a cost of the bytes returned.
     """
 
     host: bool
     accelerated: bool
     returned: bool
     given: Mapping[int, float]
+    host_returned: bool = False
 
     @property
     def both(self) -> bool:
@@ -338,11 +344,12 @@ def candidate_laws(shape: Shape) -> list[Law]:
 def widest(shape: Shape, law: Law) -> Law:
     """Return the law that intervals are taken from: a law and the terms it may have left out.
 
-    The exponent and the host's fixed cost are free in it: an interval does not take for granted
+    The exponent and the host's other terms are free in it: an interval does not take for granted
     that they were rightly left out. Around a linear law the two slopes of the accelerated time are
     one, since nothing tells them apart.
     """
     terms = {FIXED, INDEX, EXPONENT} if shape.host else {INDEX, EXPONENT}
+    terms |= {HOST_OUT} if shape.host_returned else set()
     if shape.accelerated:
         terms |= {SETUP} | ({PER_BYTE_OUT} if shape.returned else set())
     if shape.both:
@@ -354,8 +361,11 @@ def widest(shape: Shape, law: Law) -> Law:
 def _terms(shape: Shape) -> Iterator[frozenset[int]]:
     """Yield sets of coordinates that a law may fit."""
     extra = [PER_BYTE_OUT] if shape.returned else []
-    for fixed, curved in itertools.product((False, True), repeat=2):
-        power = [INDEX, *([EXPONENT] if curved else [])]
+    linear = shape.given.get(EXPONENT, 1.0) == 1.0
+    for fixed, curved, out in itertools.product((False, True), repeat=3):
+        if out and (curved or not linear or not shape.host_returned):
+            continue
+        power = [INDEX, *([EXPONENT] if curved else []), *([HOST_OUT] if out else [])]
         if shape.host:
             power += [FIXED] if fixed else []
         if not shape.accelerated:
@@ -364,7 +374,7 @@ def _terms(shape: Shape) -> Iterator[frozenset[int]]:
             yield frozenset([*power, SETUP, *extra])
         elif {PER_BYTE, GAIN} & shape.given.keys():
             yield frozenset([*power, SETUP, *extra, PER_BYTE, GAIN])
-        elif not curved and shape.given.get(EXPONENT, 1.0) == 1.0:
+        elif not curved and linear:
             yield frozenset([*power, SETUP, *extra, GAIN])
         else:
             for slopes in ([PER_BYTE], [GAIN], [PER_BYTE, GAIN]):
@@ -407,6 +417,7 @@ def _start(
     if shape.host:
         shortest, start[INDEX] = shortest_and_slope(~points.accelerated)
         start[FIXED] = np.log(0.3 * shortest)
+        start[HOST_OUT] = start[INDEX] + np.log(points.size.max()) * (exponent - 1.0) + np.log(0.3)
     if shape.accelerated:
         shortest, slope = shortest_and_slope(points.accelerated)
         top = np.log(points.size.max()) * (exponent - 1.0)

@@ -11,10 +11,12 @@ import numpy as np
 from scipy import stats
 
 from dse.fit.analysis import Analysis, Covariance, Interval, analyse, estimate_covariance
+from dse.fit.cpu_use import bound_busy_time
 from dse.fit.law import (
     EXPONENT,
     FIXED,
     GAIN,
+    HOST_OUT,
     INDEX,
     PER_BYTE,
     PER_BYTE_OUT,
@@ -23,6 +25,7 @@ from dse.fit.law import (
     Mask,
     Points,
     Shape,
+    crossings,
     minimize,
     times,
     weights,
@@ -42,6 +45,7 @@ _KINK_CHANCE = 0.001  # of a kink in times that have none
 _KINK_EFFECT = 0.02  # relative: a smaller kink is not worth a note
 _SLIGHT = 0.05  # of the shortest accelerated time: a smaller fixed cost is nearly none
 _FEW = 3  # degrees of freedom
+_MIN_RETURNS = 6  # times on the host from which they may show a cost of the bytes returned
 _SLOWEST = 0.1  # speedup of the work itself: slower accelerators are hardly built
 _NOISE, _LOOSE, _RANK = 0.8, 0.25, 0.5  # noise that no law has, or none of times that do not rise
 _FLAT = 1.1  # growth of times over all sizes, below which there is none
@@ -62,6 +66,8 @@ _USUAL = {"s": "us", "s/B": "ns/B", "Hz": "GHz"}  # units of an example
 _UNITS = {
     "overhead_and_latency": "s",
     "latency_per_byte_out": "s/B",
+    "host_time_per_byte_out": "s/B",
+    "busy_per_byte": "s/B",
     "accelerated_time_per_byte": "s/B",
     "speedup_limit": "1",
     **GIVEN_UNITS,
@@ -98,6 +104,8 @@ class Fit:
     given : mapping of str to float
         Known values.
     shape : Shape
+    bounds : mapping of str to (float, float)
+        Of values that CPU use bounds: the overhead, and the host's busy time per byte.
     """
 
     series: Series
@@ -110,6 +118,7 @@ class Fit:
     notes: list[str]
     given: Mapping[str, float]
     shape: Shape
+    bounds: Mapping[str, Interval]
 
     @cached_property
     def covariance(self) -> Covariance:
@@ -132,6 +141,7 @@ class Fit:
         record = {
             "parameters": self.parameters,
             "intervals": self.intervals,
+            **({"bounds": self.bounds} if self.bounds else {}),
             "break_even": self.analysis.break_even,
             "break_even_interval": self.analysis.break_even_interval,
             "leave_one_out": self.left_out,
@@ -161,21 +171,25 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     given = given or {}
     points, ratio = _points(series)
     device = points.accelerated
-    shape = Shape(bool((~device).any()), bool(device.any()), ratio > 0.0, _coordinates(given))
+    host, returned = int((~device).sum()), ratio > 0.0
+    shape = Shape(host > 0, bool(device.any()), returned, _coordinates(given))
+    shape = replace(shape, host_returned=returned and host >= _MIN_RETURNS)
     _check_given(series, shape, given)
     analysis = analyse(points, shape, ratio)
     _check_mismatch(series, points, shape, given, analysis, ratio)
     weight = weights(points, analysis.scale, analysis.kept)
     errors = leave_one_out(points, weight, analysis.law, analysis.fit)
     values, spans, notes = _split_sum(series, analysis, given)
+    bounds, bounded = bound_busy_time(series, analysis)
     notes = [
         *note_poor_fit(points, errors, _fitted_with(given)),
-        *describe_fit(series, points, analysis, shape, given),
+        *describe_fit(series, points, analysis, shape, given, ratio),
+        *([bounded] if bounded else []),
         *notes,
         *note_outliers(points, analysis.scale, errors.inside),
         *note_kinks(points, errors.inside),
     ]
-    return Fit(series, points, analysis, values, spans, errors, ratio, notes, given, shape)
+    return Fit(series, points, analysis, values, spans, errors, ratio, notes, given, shape, bounds)
 
 
 def _points(series: Series) -> tuple[Points, float]:
@@ -472,19 +486,23 @@ def describe_mismatch(series: Series, found: Analysis) -> tuple[str, str]:
         if not size.size:
             continue
         noise = float(found.scale[accelerated])
-        rank = float(stats.spearmanr(size, time).statistic)
-        if noise > _NOISE or (noise > _LOOSE and not rank > _RANK):
+        if noise > _NOISE or (noise > _LOOSE and not stats.spearmanr(size, time)[0] > _RANK):
             message = f"the {word} times do not follow the sizes: the fit is {noise:.0%} off"
             return message, "check that it is one series, that rows are whole, and column names"
     return "", ""
 
 
 def describe_fit(
-    series: Series, points: Points, found: Analysis, shape: Shape, given: Mapping[str, float]
+    series: Series,
+    points: Points,
+    found: Analysis,
+    shape: Shape,
+    given: Mapping[str, float],
+    ratio: float,
 ) -> Iterator[str]:
     """Yield the sentences on a fit, the most important first."""
     if shape.both:
-        yield _crossing(series, found)
+        yield _describe_break_even(series, found, ratio)
     yield _selection(found, shape)
     yield from _sums(found, shape, given)
     if (count := len(points.size)) - found.law.terms <= _FEW:
@@ -496,37 +514,77 @@ def describe_fit(
                 "an accelerated call has nearly no fixed cost: are calls batched, or several in "
                 "flight? Then these are not times of one call"
             )
-    if shape.returned and shape.both:
-        yield "break-even is for calls that return the median of the table's bytes per byte sent"
 
 
-def _crossing(series: Series, found: Analysis) -> str:
-    sizes = series.size[np.isfinite(series.host) & np.isfinite(series.accelerated)]
-    if found.always:
-        if np.isfinite(found.end):
-            return f"offloading is beneficial up to {show(found.end, 'B')}"
-        return "offloading is beneficial at every size"
-    if found.break_even is None:
-        limit = min(found.parameters.get(n, np.inf) for n in ("acceleration", "speedup_limit"))
-        if limit >= _SLOWEST:
-            return "offloading is beneficial at no size"
+def _describe_break_even(series: Series, found: Analysis, ratio: float) -> str:
+    """Return for which sizes offloading is beneficial; no sentence contradicts the rows."""
+    low, end = crossings(found.fit, ratio)
+    span = f" up to {show(end, 'B')}" if np.isfinite(end) else ""
+    law = "at every size" if found.always and not span else "at no size"
+    if not found.always and np.isfinite(low):
+        law = f"from {show(low, 'B')}{span}"
+    elif span:
+        law = span.strip()
+    size, returned, ahead = _measured_gains(series)
+    calls = f"for calls that return {number(ratio)} B per byte, " * (ratio > 0.0)
+    if not size.size:
+        return f"{calls}offloading is beneficial {law} by the law: no size has both times"
+    host, device = (
+        times(found.fit, size, returned, np.full(len(size), which))[0] for which in (False, True)
+    )
+    if (wrong := (device <= host) != ahead).any():
         return (
-            "offloading is beneficial at no size: large calls take at least "
-            f"{number(1 / limit)} times as long as on the host. "
+            "the law is wrong on break-even. By the rows, offloading is beneficial at "
+            f"{_list_sizes(size[ahead])}. The law differs at {_list_sizes(size[wrong])}"
+        )
+    if (other := ((size >= low) & (size <= end)) != ahead).any():
+        return (
+            f"{calls}offloading is beneficial {law} by the law. "
+            f"Rows that return other amounts differ at {_list_sizes(size[other])}"
+        )
+    ends = f"the measured sizes, {show(size.min(), 'B')} to {show(size.max(), 'B')}"
+    beyond = " (an extrapolation)"
+    if not ahead.any():
+        text = f"{calls}offloading is not beneficial within {ends}. By the law it is {law}{beyond}"
+        limit = min(found.parameters.get(n, np.inf) for n in ("acceleration", "speedup_limit"))
+        if limit >= _SLOWEST or ratio:
+            return text
+        return (
+            f"{text}: large calls take at least {number(1 / limit)} times as long as on the host. "
             "Is the unit in the name of a column wrong?"
         )
-    where = ""
-    if sizes.size and not sizes.min() <= found.break_even <= sizes.max():
-        where = ", outside the measured sizes: an extrapolation"
-    end = f" up to {show(found.end, 'B')}" if np.isfinite(found.end) else ""
-    return f"offloading is beneficial from {show(found.break_even, 'B')}{end}{where}"
+    if ahead.all():
+        return f"{calls}offloading is beneficial at all of {ends}. By the law it is {law}{beyond}"
+    outside = (low < size.min() and low > 0.0) or size.max() < end < np.inf
+    return f"{calls}offloading is beneficial {law}{beyond if outside else ''}"
+
+
+def _list_sizes(sizes: Array) -> str:
+    return listed([show(size, "B") for size in np.unique(sizes).tolist()]) or "no size"
+
+
+def _measured_gains(series: Series) -> tuple[Array, Array, Mask]:
+    """Return sizes with both times, bytes returned, and if the accelerated time is not longer.
+
+    Repeats count by their median; rows that return other bytes are no repeats.
+    """
+    calls = np.column_stack([series.size, np.nan_to_num(series.returned)])
+    found = []
+    for call in np.unique(calls, axis=0):
+        rows = (calls == call).all(axis=1)
+        host, device = (c[rows & np.isfinite(c)] for c in (series.host, series.accelerated))
+        if host.size and device.size:
+            found.append((*call, np.median(device) <= np.median(host)))
+    size, returned, ahead = np.array(found).reshape(-1, 3).T
+    return size, returned, ahead.astype(bool)
 
 
 def formula(law: Law, shape: Shape) -> str:
     """Return the law in symbols.
 
     >>> from dse.fit.law import Law
-    >>> law = Law((True, True, False, True, False, False, True), (0.0, 0.0, 1.0, 0, -1e999, 0, 0))
+    >>> free = (True, True, False, True, False, False, True, False)
+    >>> law = Law(free, (0.0, 0.0, 1.0, 0.0, -np.inf, -np.inf, 0.0, -np.inf))
     >>> formula(law, Shape(True, True, False, {}))
     'T0 = h + C g, T1 = c + s g'
     """
@@ -534,7 +592,8 @@ def formula(law: Law, shape: Shape) -> str:
     power = "g" if law.linear else "g^β"
     parts = []
     if shape.host:
-        parts.append("T0 = " + ("h + " if there[FIXED] else "") + f"C {power}")
+        out = " + k q" if there[HOST_OUT] else ""
+        parts.append("T0 = " + ("h + " if there[FIXED] else "") + f"C {power}{out}")
     if shape.accelerated:
         terms = ["c"] if there[SETUP] else []
         if there[PER_BYTE]:

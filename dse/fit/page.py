@@ -60,9 +60,13 @@ def list_values(fit: Fit | LoadFit) -> list[tuple[str, str, str]]:
     if isinstance(fit, Fit) and (size := fit.analysis.break_even) is not None:
         values["break_even"] = size
         spans["break_even"] = fit.analysis.break_even_interval or (0.0, math.inf)
+    texts = {name: fit.show(name, value) for name, value in values.items()}
+    if isinstance(fit, Fit):
+        texts |= {f"{name} by CPU use": "bounded" for name in fit.bounds}
+        spans |= {f"{name} by CPU use": span for name, span in fit.bounds.items()}
     return [
-        (name, fit.show(name, value), " to ".join(fit.show(name, end) for end in spans[name]))
-        for name, value in values.items()
+        (name, text, " to ".join(fit.show(name.split()[0], end) for end in spans[name]))
+        for name, text in texts.items()
     ]
 
 

@@ -25,6 +25,7 @@ _STEEPEST = 3.0
 _SLOW = 1e-8  # seconds a byte: a rate given as a time is slower than that at the largest size
 _WANTED = "granularity_B, host_s and accelerated_s, or one of the two times"
 _SIZE, _OUT, _HOST, _DEVICE = "granularity", "granularity_out", "host", "accelerated"
+_CPU = "cpu_percent"
 _KINDS = {"s": (_HOST, _DEVICE), "B": (_SIZE, _OUT)}  # measured quantities by unit
 _MAX_LINES = 3  # that a message names
 _MISSPELT = 0.8  # similarity of a name and its misspelling
@@ -45,6 +46,8 @@ class Series:
         Seconds of a call; NaN where it was not measured.
     returned : ndarray, shape (points,)
         Bytes that a call returns; NaN if the table does not have them.
+    cpu : ndarray, shape (points,)
+        CPU use during accelerated calls, a fraction of one core; NaN where it is not known.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Series:
     host: Array
     accelerated: Array
     returned: Array
+    cpu: Array
 
     def column(self, accelerated: bool) -> tuple[Array, Array]:
         """Return sizes and times of a column, where it was measured."""
@@ -89,6 +93,7 @@ def read_series(
         A CSV file with a row of names: ``granularity_B`` and ``host_s``, ``accelerated_s`` or both,
         in any unit of size and time; ``accelerated_WORD_s`` is a series of its own, and
         ``granularity_out_B`` are the bytes that a call returns. Repeats are rows of equal size.
+        ``cpu_percent`` is the use of one core during accelerated calls.
     by : sequence of str
         Columns that name series.
     clock : float, optional
@@ -98,12 +103,12 @@ def read_series(
     -------
     series : list of Series
     hints : list of str
-        Remarks on the table for the reader.
+        Remarks on the table for the reader, and the series that are left out.
 
     Raises
     ------
     InputError
-        With all problems of the table.
+        With all problems of the table, if it has no series that can be used.
     """
     table = open_table(path)
     columns, problems = _columns(table)
@@ -123,24 +128,37 @@ def read_series(
         problems += faults
     if problems:
         raise InputError(str(path), problems)
+    if (values.get(_CPU, np.zeros(1)) > 100.0).any():
+        message = f"column '{columns[_CPU]}' has more than 100 %"
+        raise InputError(str(path), [Problem("", message, "give the use of one core")])
     names = columns.get(_HOST, "host_s"), columns.get(_DEVICE, "accelerated_s")
     series = list(_split_series(values, name_series(table, by, path.stem)))
-    problems = [problem for one in series for problem in _faults(one, names)]
+    unusable = {one.name: list(_faults(one, names)) for one in series}
+    problems = [problem for faults in unusable.values() for problem in faults]
+    usable = [one for one in series if not unusable[one.name]]
     if not series:
         problems = [Problem("", "has no times", f"give {_WANTED}")]
-    if problems:
+    if not usable:
         raise InputError(str(path), problems)
-    hints = [*_hints(table, by), *_missing(table, columns)]
+    hints = [*_hints(table, by), *_missing(table, columns), *map(describe_left_out, problems)]
+    rates = [n for n in table.names if n not in used and _unit(table, n).endswith("/s")]
+    unused += [name for name in rates if name.startswith((_HOST, _DEVICE))]
     if unused:
         hints.insert(0, "not used: " + listed([f"'{name}'" for name in unused]))
-    return series, hints
+    return usable, hints
+
+
+def describe_left_out(problem: Problem) -> str:
+    """Return that a series is left out, and why."""
+    remedy = f". {problem.remedy[0].upper()}{problem.remedy[1:]}" if problem.remedy else ""
+    return f"left out: {problem.where}: {problem.message}{remedy}"
 
 
 # --------------------------------------------------------------------------------------- columns
 
 
 def _unit_of(stem: str) -> str:
-    return "B" if stem in (_SIZE, _OUT) else "s"
+    return "B" if stem in (_SIZE, _OUT) else "1" if stem == _CPU else "s"
 
 
 def _unit(table: DesignTable, name: str) -> str:
@@ -173,14 +191,14 @@ def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
     for name in table.names:
         stem = _stem(table, name)
         stem = _SIZE if stem == f"{_SIZE}_in" else stem
-        if stem not in (_SIZE, _OUT, _HOST) and not re.fullmatch(f"{_DEVICE}(_.*)?", stem):
+        if stem not in (_SIZE, _OUT, _HOST, _CPU) and not re.fullmatch(f"{_DEVICE}(_.*)?", stem):
             continue
         if _unit(table, name).endswith("/s"):
             rates.append(name)
         elif stem in columns:
             message = f"columns '{columns[stem]}' and '{name}' are both the {worded(stem)}"
             problems.append(Problem("", message, "leave one of them"))
-        elif _unit(table, name) != "1" or stem in (_SIZE, _OUT, _HOST, _DEVICE):
+        elif _unit(table, name) != "1" or stem in (_SIZE, _OUT, _HOST, _DEVICE, _CPU):
             columns[stem] = name
     if _DEVICE in columns:  # the others are notes of whoever measured
         columns = {s: name for s, name in columns.items() if not s.startswith(f"{_DEVICE}_")}
@@ -274,7 +292,8 @@ def _split_series(values: Mapping[str, Array], names: NDArray[np.object_]) -> It
             measured = np.isfinite(accelerated if "_" in device else values[_SIZE])
             if (rows & measured).any():
                 name = f"{group} {device.removeprefix(_DEVICE).strip('_')}".strip()
-                columns = (values[_SIZE], host, accelerated, values.get(_OUT, nothing))
+                more = values.get(_OUT, nothing), values.get(_CPU, nothing) / 100.0
+                columns = (values[_SIZE], host, accelerated, *more)
                 yield Series(name, *(column[rows] for column in columns))
 
 

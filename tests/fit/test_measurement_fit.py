@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import partial
 
 import numpy as np
@@ -16,6 +17,7 @@ from dse.fit.page import page
 from dse.fit.series import Series
 from dse.model.quantity import Array
 from dse.problems import InputError
+from objectives.logca import break_even
 
 SIZES: Array = np.exp2(np.arange(4.0, 25.0, 2.0))
 NAN: Array = np.full(len(SIZES), np.nan)
@@ -45,7 +47,7 @@ def ahead(law: tuple[float, ...], log_size: float) -> float:
 
 def made(law: tuple[float, ...], sizes: Array = SIZES) -> Series:
     none = np.full(len(sizes), np.nan)
-    return Series("made", sizes, host(law, sizes), device(law, sizes), none)
+    return Series("made", sizes, host(law, sizes), device(law, sizes), none, none)
 
 
 def inside(fitted: Fit, name: str, value: float) -> bool:
@@ -85,7 +87,7 @@ def test_crossings_stand_where_speedup_is_reached() -> None:
     for _ in range(40):
         law = (*10 ** rng.uniform(-9, -6, 2), rng.uniform(0.3, 1.7), *10 ** rng.uniform(-8, -4, 1))
         law = (*law, 10 ** rng.uniform(-12, -9), rng.uniform(0.5, 40.0))
-        coordinates = np.log(np.insert(np.array(law), 5, 1e-300))
+        coordinates = np.log([*law[:5], 1e-300, law[5], 1e-300])
         coordinates[EXPONENT] = law[2]
         low, high = crossings(coordinates)
         pays = device(law, grid) <= host(law, grid)
@@ -111,18 +113,97 @@ def test_sizes_returned_split_what_a_byte_costs_on_the_way_back() -> None:
     law, back = LAWS["linear"], 4e-10
     rng = np.random.default_rng(2)
     out = SIZES * rng.choice([0.1, 1.0, 3.0], len(SIZES))
-    series = Series("made", SIZES, host(law, SIZES), device(law, SIZES) + back * out, out)
+    series = Series("made", SIZES, host(law, SIZES), device(law, SIZES) + back * out, out, NAN)
     found = fit(series)
+    assert found.parameters["host_time_per_byte_out"] < 1e-6 * back
     assert found.parameters["latency_per_byte_out"] == pytest.approx(back, rel=1e-6)
     assert found.parameters["overhead_and_latency"] == pytest.approx(1.3e-5, rel=1e-6)
 
 
+def test_bytes_returned_cost_the_host_as_well() -> None:
+    """A decompression: nearly all of the host's time is for the bytes that it writes."""
+    ratio = np.tile([2.0, 16.0, 4.0], 4)[: len(SIZES)]
+    out = SIZES * ratio
+    host_time, device_time = 2e-7 + 1e-9 * SIZES + 3e-9 * out, 1.5e-5 + 2e-10 * SIZES + 8e-10 * out
+    found = fit(Series("inflate", SIZES, host_time, device_time, out, NAN))
+    wanted = {"host_time_per_byte_out": 3e-9, "latency_per_byte_out": 8e-10}
+    wanted |= {"computational_index": 1e-9, "host_fixed_time": 2e-7}
+    assert {k: found.parameters[k] for k in wanted} == pytest.approx(wanted, rel=1e-5)
+    middle = float(np.median(ratio))
+    size = (1.5e-5 - 2e-7) / (8e-10 + middle * 2.2e-9)
+    assert found.analysis.break_even == pytest.approx(size, rel=1e-5)
+    assert f"for calls that return {middle:g} B per byte" in found.notes[0]
+    row = tomllib.loads(as_row(found, "inflate"))["inflate"]
+    own = {name: row[name]["value"] for name in list(row)[1:-1]}
+    assert break_even(**own).break_even == pytest.approx(size, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_no_sentence_contradicts_a_row(name: str) -> None:
+    """Times that no law follows: offloading is beneficial at two sizes in the middle."""
+    slower = made(LAWS[name]).host * np.where(np.abs(np.arange(len(SIZES)) - 5) < 1, 0.5, 3.0)
+    found = fit(Series("made", SIZES, made(LAWS[name]).host, slower, NAN, NAN))
+    assert "By the rows, offloading is beneficial at 16 KiB. The law differs at" in next(
+        note for note in found.notes if "beneficial" in note
+    )
+
+
+def test_an_extrapolation_is_called_one() -> None:
+    law, small = LAWS["linear"], SIZES[SIZES < 4000.0]
+    assert (
+        "not beneficial within the measured sizes, 16 B to 1,024 B. By the law it is from"
+        in (fit(made(law, small)).notes[0])
+    )
+    assert (
+        "at all of the measured sizes, 64 KiB to 16 MiB. By the law it is from"
+        in (fit(made(law, SIZES[SIZES > 6e4])).notes[0])
+    )
+
+
+CPU = {"overhead": 4e-6, "busy_per_byte": 2e-10}
+
+
+def busy_series(use: Array) -> Series:
+    law = LAWS["linear"]
+    return Series("busy", SIZES, host(law, SIZES), device(law, SIZES), NAN, use)
+
+
+def test_one_cpu_use_bounds_the_overhead() -> None:
+    """The mean use of a run that spends equal time at each size."""
+    use = (CPU["overhead"] + CPU["busy_per_byte"] * SIZES) / device(LAWS["linear"], SIZES)
+    found = fit(busy_series(np.full(len(SIZES), use.mean())))
+    for name, value in CPU.items():
+        low, high = found.bounds[name]
+        assert low < value < high
+    assert found.bounds["overhead"][1] < found.parameters["overhead_and_latency"]
+    assert "overhead" not in found.parameters
+    assert any("Assumptions: no polling, equal time at each size" in note for note in found.notes)
+    assert "overhead by CPU use" in as_text(found)
+    assert "by CPU use" in as_row(found, "busy")
+    assert found.record()["bounds"].keys() == CPU.keys()
+
+
+def test_a_cpu_use_of_each_size_separates_the_overhead() -> None:
+    noise = np.exp(0.02 * np.random.default_rng(3).standard_normal(len(SIZES)))
+    busy = (CPU["overhead"] + CPU["busy_per_byte"] * SIZES) * noise
+    found = fit(busy_series(busy / device(LAWS["linear"], SIZES)))
+    for name, value in CPU.items():
+        low, high = found.bounds[name]
+        assert 0.9 * value < low < value < high < 1.1 * value
+
+
+def test_a_driver_that_polls_bounds_nothing() -> None:
+    found = fit(busy_series(np.full(len(SIZES), 0.94)))
+    assert not found.bounds
+    assert any("as if the driver polls" in note for note in found.notes)
+
+
 def test_one_column_alone_is_fitted() -> None:
     law = LAWS["super-linear"]
-    alone = fit(Series("host", SIZES, host(law, SIZES), NAN, NAN))
+    alone = fit(Series("host", SIZES, host(law, SIZES), NAN, NAN, NAN))
     assert alone.parameters["complexity"] == pytest.approx(1.3, rel=1e-6)
     assert alone.analysis.break_even is None
-    line = fit(Series("device", SIZES, NAN, 1e-5 + 2e-9 * SIZES, NAN))
+    line = fit(Series("device", SIZES, NAN, 1e-5 + 2e-9 * SIZES, NAN, NAN))
     assert line.parameters["accelerated_time_per_byte"] == pytest.approx(2e-9, rel=1e-6)
     assert line.parameters["overhead_and_latency"] == pytest.approx(1e-5, rel=1e-6)
 
@@ -133,7 +214,7 @@ def test_a_wild_point_is_named_and_does_not_carry_the_fit_away() -> None:
     series = made(law)
     noisy = series.host * np.exp(0.01 * rng.standard_normal(len(SIZES)))
     noisy[4] *= 1.8
-    found = fit(Series("made", SIZES, noisy, series.accelerated, NAN))
+    found = fit(Series("made", SIZES, noisy, series.accelerated, NAN, NAN))
     assert found.parameters["computational_index"] == pytest.approx(3e-9, rel=0.03)
     assert any("outlier" in note and "4,096 B" in note for note in found.notes)
 
@@ -145,10 +226,10 @@ def test_a_kink_is_named_between_its_sizes() -> None:
     rng = np.random.default_rng(4)
     stepped = host(law, sizes) * np.where(sizes >= 2**17, 1.6, 1.0)
     stepped = stepped * np.exp(0.01 * rng.standard_normal(len(sizes)))
-    found = fit(Series("made", sizes, stepped, none, none))
+    found = fit(Series("made", sizes, stepped, none, none, none))
     assert any("kink between 64 KiB and 128 KiB" in note for note in found.notes)
     smooth = host(law, sizes) * np.exp(0.05 * rng.standard_normal(len(sizes)))
-    quiet = fit(Series("made", sizes, smooth, none, none))
+    quiet = fit(Series("made", sizes, smooth, none, none, none))
     assert not any("kink" in note for note in quiet.notes)
 
 
@@ -157,18 +238,19 @@ def test_never_and_always() -> None:
     never = fit(made(slow))
     assert never.analysis.break_even is None
     assert not never.analysis.always
-    assert "offloading is beneficial at no size" in never.notes
+    assert "not beneficial within the measured sizes, 16 B to 16 MiB" in never.notes[0]
+    assert "By the law it is at no size" in never.notes[0]
     near = (5e-8, 3e-9, 1.0, 1e-8, 0.0, 5.0)
     always = fit(made(near))
     assert always.analysis.break_even is None
     assert always.analysis.always
-    assert "offloading is beneficial at every size" in always.notes
+    assert "By the law it is at every size (an extrapolation)" in always.notes[0]
 
 
 def test_times_that_hardly_grow_are_refused() -> None:
     flat: Array = 1e-6 * (1.0 + 0.01 * np.tile([0.0, 1.0, 2.0], 4)[: len(SIZES)])
     with pytest.raises(InputError, match="hardly grow"):
-        fit(Series("flat", SIZES, flat, NAN, NAN))
+        fit(Series("flat", SIZES, flat, NAN, NAN, NAN))
 
 
 def test_the_linear_law_stays_simple_unless_the_times_speak_against_it() -> None:
@@ -179,13 +261,13 @@ def test_the_linear_law_stays_simple_unless_the_times_speak_against_it() -> None
     for _ in range(20):
         series = made(LAWS["linear"])
         noisy = series.host * np.exp(0.05 * rng.standard_normal(len(SIZES)))
-        curved += fit(Series("made", SIZES, noisy, NAN, NAN)).analysis.law.free[EXPONENT]
+        curved += fit(Series("made", SIZES, noisy, NAN, NAN, NAN)).analysis.law.free[EXPONENT]
     assert curved <= 4
 
 
 def test_work_of_an_exponent_is_reported_per_byte_to_that_power() -> None:
     steep, line = (
-        fit(Series("host", SIZES, host(LAWS[law], SIZES), NAN, NAN))
+        fit(Series("host", SIZES, host(LAWS[law], SIZES), NAN, NAN, NAN))
         for law in ("super-linear", "linear")
     )
     for told in (as_text(steep), page([steep], "times.csv")):

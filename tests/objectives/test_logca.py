@@ -480,3 +480,33 @@ def test_neighbours_change_no_bit(
                     whole[i].tobytes() == alone[name].tobytes()
                     or np.isnan([whole[i], alone[name]]).all()
                 )
+
+
+def test_a_fixed_cost_on_the_host_enlarges_the_beneficial_granularities() -> None:
+    """Break-even and its end by the speedup on a grid; β > 1 may have a second part, left out."""
+    rng, count = np.random.default_rng(1), 1000
+    c, o, h = (10 ** rng.uniform(low, high, count) for low, high in ((0, 4), (0, 5), (-2, 5)))
+    b = np.where(rng.random(count) < 0.3, 1.0, rng.uniform(0.3, 1.8, count))
+    per_byte = np.where(rng.random(count) < 0.3, 0.0, 10 ** rng.uniform(-2, 2, count))
+    a = 10 ** rng.uniform(-0.5, 2, count)
+    system = {"overhead": o, "latency_per_byte": per_byte, "acceleration": a}
+    system |= {"computational_index": c, "complexity": b, "host_fixed_work": h}
+    found = break_even(**system)
+    grid = np.geomspace(1e-9, 1e15, 1200)
+    gains = speedup(granularity=grid[:, None], **system).speedup >= 1.0
+    first = np.where(gains.any(axis=0), grid[gains.argmax(axis=0)], np.inf)
+    low = np.where(found.break_even < grid[0], grid[0], found.break_even)
+    step = grid[1] / grid[0] * (1.0 + 1e-9)
+    low = np.where(low > grid[-1], np.inf, low)
+    assert (np.isinf(first) == np.isinf(low)).all()
+    there = np.isfinite(low)
+    assert (first[there] >= low[there] * (1.0 - 1e-9)).all()
+    assert (first[there] <= low[there] * step).all()
+    after = ~gains & (grid[:, None] > first)
+    end = np.where(after.any(axis=0), grid[after.argmax(axis=0)], np.inf)[there]
+    own = np.where(found.break_even_end > grid[-1], np.inf, found.break_even_end)[there]
+    finite = np.isfinite(own)
+    assert (np.isinf(end) == ~finite).all()
+    assert (end[finite] / step <= own[finite]).all()
+    assert (own[finite] <= end[finite] * (1.0 + 1e-9)).all()
+    assert (found.break_even == 0.0).sum() > 100

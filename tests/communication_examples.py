@@ -14,14 +14,11 @@ from dse.profile.document import (
     Context,
     Function,
     Profile,
-    Program,
     Recursion,
-    Run,
-    Settings,
     Transfer,
-    Unaccounted,
 )
 from objectives.communication.dataflow import CallTree
+from tests.profile.examples import hollow_profile
 
 INPUT = "(input)"
 ADDRESSES = 24
@@ -164,33 +161,23 @@ def profile_of(trace: Trace) -> Profile:
     work = Counter[str]()
     for call, computed in zip(trace.invocations, trace.computed, strict=True):
         work[call.function] += computed
-    return Profile(
-        program=Program(
-            sources=("random.c",),
-            digest="",
-            arguments=(),
-            optimisation=1,
-            compiler="none",
-            target="none",
-        ),
-        settings=Settings(caches=(), transfers=True, chunk=1),
-        run=Run(complete=True, ended="exit", addresses_fixed=True, tree_merged=False),
-        functions=tuple(
-            Function(
-                name=name,
-                symbol=name,
-                entry=i,
-                invocations=sum(call.function == name for call in trace.invocations),
-                computation=work[name],
-                computation_inclusive=0,
-                local_bytes=local[name],
-                working_set=len(words.get(name, ())),
-                call_working_set=max(
-                    (len(w) for (f, _), w in frames.items() if f == name), default=0
-                ),
-            )
-            for i, name in enumerate(names)
-        ),
+    functions = tuple(
+        Function(
+            name=name,
+            symbol=name,
+            entry=i,
+            invocations=sum(call.function == name for call in trace.invocations),
+            computation=work[name],
+            computation_inclusive=0,
+            local_bytes=local[name],
+            working_set=len(words.get(name, ())),
+            call_working_set=max((len(w) for (f, _), w in frames.items() if f == name), default=0),
+        )
+        for i, name in enumerate(names)
+    )
+    block = {"name": "", "line": 0, "executions": 0, "exits": 0, "instructions": {}}
+    return hollow_profile(
+        functions=functions,
         transfers=_rows(moved),
         transfers_into=_rows(into),
         transfers_out=_rows(out),
@@ -199,27 +186,13 @@ def profile_of(trace: Trace) -> Profile:
         call_tree=tree,
         recursions=_recursions(trace, tree),
         blocks=tuple(
-            Block(
-                id=i,
-                function=n,
-                name="",
-                line=0,
-                executions=0,
-                exits=0,
-                area=i + 1,
-                instructions={},
-            )
-            for i, n in enumerate(names)
+            Block.model_validate({**block, "id": i, "function": name, "area": i + 1})
+            for i, name in enumerate(names)
         ),
-        edges=(),
         calls=tuple(
             Call(source=names.index(a), to=b, count=count, arguments=0, result=False)
             for (a, b), count in sorted(trace.calls.items())
         ),
-        registers=(),
-        accesses=(),
-        crossings=(),
-        unaccounted=Unaccounted(bytes=0, share=0, functions=()),
     )
 
 

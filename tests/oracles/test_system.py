@@ -107,7 +107,7 @@ def test_a_link_with_many_streams_is_an_m_d_1_queue() -> None:
         link_occupancy_time=occupied,
         calls_in_flight=ENDLESS,
     )
-    measured = simulate(system, 200_000, seed=5)
+    measured = simulate(system, 100_000, seed=5)
     wait = occupied * load / (2 * (1 - load))
     assert measured.link_wait.low < wait < measured.link_wait.high
     assert measured.link_busy == pytest.approx(load, rel=0.01)
@@ -140,7 +140,7 @@ def test_a_group_alone_on_an_engine_waits_as_m_d_1_and_half_a_slot(depth: int) -
         schedule_period=3,  # plays no part, nor does the switch
         context_switch=50,
     )
-    measured = simulate(system, 200_000, seed=7)
+    measured = simulate(system, 100_000, seed=7)
     exact = depth * (1 / 2 + slots * load / (2 * (1 - load)) + slots)
     assert measured.engine_time.low < exact < measured.engine_time.high
     assert measured.call_time == measured.engine_time

@@ -152,6 +152,13 @@ def named(profile: Profile, matrix: Counter[tuple[int | str, int]]) -> dict[tupl
     }
 
 
+def hollow_profile(**tables: object) -> Profile:
+    """Return a profile of which all tables are empty but the given ones."""
+    profile = Profile.load(PROGRAMS.parent / "profiles" / "sor.json")
+    empty = {name: () for name, table in profile if isinstance(table, tuple)}
+    return profile.model_copy(update={**empty, **tables})
+
+
 def by_name(transfers: tuple[object, ...]) -> dict[tuple[str, str], int]:
     return {(t.source, t.to): t.bytes for t in transfers}  # type: ignore[attr-defined]
 

@@ -7,13 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dse.profile import Options, Profile
+from dse.profile import Profile
 from dse.profile.build.classes import classify
-from dse.profile.command import build_program, measure
 from objectives.partition.estimate import cpu_time, estimate
 from objectives.partition.graph import graph
 from objectives.partition.quantities import Architecture
-from tests.profile.examples import needs_compiler
+from tests.profile.examples import needs_compiler, profile_text
 
 SOURCE = """
 #include <stdlib.h>
@@ -30,10 +29,7 @@ int main(int count, char **given) {
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
-    folder = tmp_path_factory.mktemp("classes")
-    (folder / "some.c").write_text(SOURCE)
-    options = Options((folder / "some.c",), arguments=("12",))
-    return measure(build_program(options, folder))
+    return profile_text(tmp_path_factory.mktemp("classes"), SOURCE, "12")
 
 
 @needs_compiler

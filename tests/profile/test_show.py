@@ -13,10 +13,11 @@ from rich.console import Console
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from dse.profile.document import Profile
+from dse.profile.document import Block, Edge, Profile
 from dse.profile.show.page import LARGEST, control_flow, function_rows, page
 from dse.profile.show.text import print_profile
 from tests.browser import browser, console, requests
+from tests.profile.examples import hollow_profile
 
 PROFILES = Path(__file__).parents[2] / "studies" / "profiles"
 SOR, ROTATE = PROFILES / "sor.json", PROFILES / "rotate" / "recursive-064.json"
@@ -135,17 +136,14 @@ def test_functions_have_the_accesses_and_misses_of_their_loads_and_stores() -> N
 
 def chain(count: int) -> Profile:
     """Return a program of one function whose blocks follow each other; the last ones are hot."""
-    content = json.loads(SOR.read_text())
-    empty = (
-        "blocks edges registers calls accesses reads crossings chains transfers transfers_into"
-        " transfers_out fetched returned call_tree"
-    )
-    content |= {name: [] for name in empty.split()}
-    main = {**content["functions"][0], "name": "main", "entry": 0}
+    main = Profile.load(SOR).functions[0].model_copy(update={"name": "main", "entry": 0})
     block = {"function": "main", "line": 1, "exits": 0, "area": 1, "instructions": {}}
     blocks = [{**block, "id": i, "name": f"b{i}", "executions": i + 1} for i in range(count)]
-    edges = [{"from": i, "to": i + 1, "count": 1} for i in range(count - 1)]
-    return Profile.model_validate(content | {"functions": [main], "blocks": blocks, "edges": edges})
+    return hollow_profile(
+        functions=(main,),
+        blocks=tuple(map(Block.model_validate, blocks)),
+        edges=tuple(Edge(source=i, to=i + 1, count=1) for i in range(count - 1)),
+    )
 
 
 def test_the_hottest_function_is_drawn_however_large() -> None:

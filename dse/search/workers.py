@@ -15,8 +15,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-import joblib
-
 from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.failures import DesignError, evaluate_designs
 from dse.evaluate.space import Points
@@ -198,6 +196,8 @@ class Workers:
     def _each_in_processes(
         self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
     ) -> Generator[T]:
+        import joblib
+
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             parallel = joblib.Parallel(return_as="generator")
             results = parallel(joblib.delayed(function)(*task) for task in tasks)

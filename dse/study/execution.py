@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from typing import NamedTuple
-
-import joblib
 
 from dse.evaluate.failures import DesignError
 from dse.search.cluster import Cluster, is_in_a_task, packages_of
@@ -55,6 +54,10 @@ class JoblibConfiguration(NamedTuple):
 
 def joblib_configuration() -> JoblibConfiguration:
     """Return what a script asks of joblib around a run; nothing in what joblib itself spreads."""
+    if "joblib" not in sys.modules:  # no script asks for anything
+        return JoblibConfiguration()
+    import joblib
+
     backend, jobs = joblib.parallel.get_active_backend(prefer="threads")  # loky only if asked for
     name = type(backend).__name__
     if backend.nesting_level:

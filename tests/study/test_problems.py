@@ -433,7 +433,10 @@ def test_long_texts_are_refused_and_long_lists_of_problems_end_with_their_number
     content = copy.deepcopy(CONTENT)
     content["inputs"]["size"] = "x" * 100_000
     (problem,) = problems(content)
-    assert (problem.where, problem.message[:26]) == ("inputs.size", "is 100,000 characters long")
+    assert problem.where == "inputs.size"
+    assert problem.message.startswith("is 100,000 characters long")
+    with pytest.raises(InputError, match="the name of the file is not UTF-8"):
+        dse.load("\udcff.toml")
     error = InputError("s.toml", [Problem(f"inputs.x{i}", "is wrong") for i in range(42)])
     lines = str(error).splitlines()
     assert lines[0] == "s.toml: 42 problems"
@@ -547,7 +550,6 @@ def test_no_study(
     for name, words in (
         ("studdy.toml", "did you mean 'study.toml'?"),
         ("", "is a folder"),
-        ("\udcff.toml", "the name of the file is not UTF-8 text"),
         ("study.toml", "is not UTF-8 text"),
     ):
         assert words in _message([command, str(tmp_path / name)], monkeypatch, capsys)

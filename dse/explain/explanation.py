@@ -259,6 +259,7 @@ def explain(
     columns = evaluator.space.columns(points)
     labels = evaluator.space.labels(points)
     judged = evaluator.evaluate_columns(columns, count)
+    amounts = evaluator.violations(judged.constrained)
     certain = fix_at_middles(evaluator)
     robustness = robustness or assess_robustness(study, result, numbers, points)
     sensitivities = find_sensitivities(evaluator, study.rule, columns, judged.objectives)
@@ -293,7 +294,7 @@ def explain(
             }
         else:
             verdict = {
-                "violations": list_violations(evaluator, judged, row, one),
+                "violations": list_violations(evaluator, judged, amounts, row, one),
                 "repairs": find_repairs(evaluator, result, point, objectives),
             }
         explanations.append(
@@ -365,11 +366,19 @@ def _scenarios(
 
 
 def list_violations(
-    evaluator: Evaluator, judged: Evaluated, row: int, columns: Mapping[str, Array] | None = None
+    evaluator: Evaluator,
+    judged: Evaluated,
+    amounts: Array,
+    row: int,
+    columns: Mapping[str, Array] | None = None,
 ) -> tuple[Violation, ...]:
-    """Return the violations of one design, with reasons if its columns are given."""
-    constrained = judged.constrained[row]
-    amounts = evaluator.violations(constrained[None])[0]
+    """Return the violations of one design, with reasons if its columns are given.
+
+    Parameters
+    ----------
+    amounts : ndarray, shape (designs, constraints)
+        The amounts by which the designs violate each constraint.
+    """
 
     def why(names: Sequence[str], conditions: Conditions) -> str:
         if columns is None:
@@ -379,7 +388,8 @@ def list_violations(
         return next(filter(None, reasons), "")
 
     violations = []
-    for c, value, by in zip(evaluator.constraints, constrained, amounts, strict=True):
+    constrained = zip(evaluator.constraints, judged.constrained[row], amounts[row], strict=True)
+    for c, value, by in constrained:
         if not by <= 0:
             reason = why(c.names if np.isnan(by) else (), c.conditions)
             violations.append(Violation(c.name, c.unit, float(value), float(by), reason))

@@ -52,8 +52,9 @@ def evaluate_designs(
     table = pd.DataFrame(content | others, index=frame.index)
     table["outside"] = _outside(evaluator, points)
     table["feasible"] = judged.feasible
+    amounts = evaluator.violations(judged.constrained)
     table["violations"] = [
-        "" if feasible else "; ".join(map(str, list_violations(evaluator, judged, row)))
+        "" if feasible else "; ".join(map(str, list_violations(evaluator, judged, amounts, row)))
         for row, feasible in enumerate(judged.feasible)
     ]
     return table

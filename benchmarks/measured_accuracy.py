@@ -153,7 +153,8 @@ def span(ends: tuple[float, float] | None) -> str:
 @functools.cache
 def load_fits(path: Path) -> tuple[LoadFit, ...]:
     """Return the fit of each series of latency against load; none if the file has others."""
-    return tuple(map(fit_load, read_loads(path, BY.get(path.stem, [])) or ()))
+    series, _ = read_loads(path, BY.get(path.stem, [])) or ((), ())
+    return tuple(map(fit_load, series))
 
 
 def table_rows(path: Path) -> str:

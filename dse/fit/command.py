@@ -82,7 +82,7 @@ def run(
             Problem(name, message, "leave it out") for name in useless if useless[name]
         ]:
             raise InputError("dse fit", problems)
-        fits = [fit_load(load) for load in loads]
+        fits, texts = [fit_load(load) for load in loads[0]], loads[1]
     else:
         fits, texts = _fit_times(table, by, known)
         if catalog is not None:

@@ -26,7 +26,13 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from dse.fit.series import check_series_columns, name_series, open_table, read_column
+from dse.fit.series import (
+    check_series_columns,
+    describe_left_out,
+    name_series,
+    open_table,
+    read_column,
+)
 from dse.model.quantity import Array
 from dse.model.units import UnitError, base
 from dse.model.values import as_data, listed, number, plural, show
@@ -320,8 +326,10 @@ def _interval(series: Load, logs: Array, name: str) -> tuple[float, float]:
 # ---------------------------------------------------------------------------------------- tables
 
 
-def read_loads(path: Path, by: Sequence[str]) -> list[Load] | None:
-    """Return the series of a table of latency against load; None if the table is none.
+def read_loads(path: Path, by: Sequence[str]) -> tuple[list[Load], list[str]] | None:
+    """Return the series of a table of latency against load, and hints; None if the table is none.
+
+    A series with few loads is left out, with a hint.
 
     It has a column ``latency_s`` or ``latency_mean_s``, in any unit of time, and ``queue_depth`` or
     ``in_flight``, or else a rate, ``offered_Gbps``, or ``offered_total_Gbps``: one of each.
@@ -349,7 +357,7 @@ def read_loads(path: Path, by: Sequence[str]) -> list[Load] | None:
     problems += faults or _load_problems(name, load)
     seconds, faults = read_column(table, latencies[0], "s")
     problems += faults
-    series = []
+    series, few = [], list[Problem]()
     groups = name_series(table, by, path.stem)
     unit = "" if name in _IN_FLIGHT else name.rpartition("_")[2]
     for group in dict.fromkeys(groups.tolist()):
@@ -358,13 +366,12 @@ def read_loads(path: Path, by: Sequence[str]) -> list[Load] | None:
         distinct = len(np.unique(load[rows]))
         if not problems and 0 < distinct < _MIN_LOADS:
             message = f"{name} has {plural(distinct, 'value')}: a fit needs at least {_MIN_LOADS}"
-            few = Problem(group, message, "measure more loads, or name the series: --by")
-            raise InputError(str(path), [few])
-        if distinct:
+            few.append(Problem(group, message, "measure more loads, or name the series: --by"))
+        elif distinct:
             series.append(Load(group, load[rows], seconds[rows], unit))
-    if problems:
-        raise InputError(str(path), problems)
-    return series
+    if problems or (few and not series):
+        raise InputError(str(path), problems or few)
+    return series, list(map(describe_left_out, few))
 
 
 def _surplus(names: Sequence[str], measure: str) -> Iterator[Problem]:

@@ -203,6 +203,15 @@ def test_a_bad_table_has_one_problem(table: str, message: str, tmp_path: Path) -
     assert message in problem.message
 
 
+def test_a_series_of_few_loads_leaves_the_others(tmp_path: Path) -> None:
+    rows = lines(DEPTHS, latency(DEPTHS, CLOSED)).splitlines()
+    table = [f"{row},drive" for row in rows] + [f"{row},few" for row in rows[:3]]
+    (tmp_path / "load.csv").write_text("\n".join(["queue_depth,latency_s,run", *table]))
+    said = run(tmp_path / "load.csv", ["run"])
+    assert said[0].startswith("left out: few: queue_depth has 3 values: a fit needs at least 4")
+    assert [text.splitlines()[0] for text in said[1:]] == ["drive"]
+
+
 @pytest.mark.parametrize("option", ["given", "catalog", "html"])
 def test_options_of_times_are_refused_for_loads(option: str, tmp_path: Path) -> None:
     (tmp_path / "load.csv").write_text(f"queue_depth,latency_s\n{FOUR}")

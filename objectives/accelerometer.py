@@ -382,14 +382,11 @@ def offload_time(
     engine_utilization, service_time : array_like
         [1] and [cycle], as :func:`~objectives.accelerometer.host_speedup` gives them.
 
-    Returns
-    -------
-    OffloadTime
-        Times in cycles, without thread switches; from a utilization of 1 on inf, except in Sync.
-        `offload_time_p99` is exact for the queue. In M/M/1 wait and service together are
-        exponential. In Sync they exceed t with the probability ``P(N, (Z + t)/s) / P(N, Z/s)``: P
-        is the probability that a Poisson number of that mean is below N, the number of cores. (With
-        N − 1 others, the number of working cores has a Poisson law cut off at N − 1.)
+    Times are without thread switches; from a utilization of 1 on they are inf, except in Sync.
+    `offload_time_p99` is exact for the queue. In M/M/1 wait and service together are exponential.
+    In Sync they exceed t with the probability ``P(N, (Z + t)/s) / P(N, Z/s)``: P is the probability
+    that a Poisson number of that mean is below N, the number of cores. (With N − 1 others, the
+    number of working cores has a Poisson law cut off at N − 1.)
 
     >>> found = offload_time(2, 0.5, 5e-4, 20, 80, 8, 0, engine_utilization=0.5, service_time=100)
     >>> float(found.offload_time), float(found.offload_time_p99), float(found.latency_reduction)

@@ -219,7 +219,7 @@ def _ratio(host: Floats, total: Array) -> Array:
 
 # --------------------------------------------------------------------------------------------- area
 
-_BITS = 8.0  # of a byte
+BITS = 8.0  # of a byte
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +271,7 @@ def areas_of(work: Work, accelerators: Accelerators, costs: AreaCosts) -> Areas:
     banks = product(stores, accelerators.communication_factor * np.asarray(costs.bank_area))
     parts = (
         product(parallel_code(work, accelerators.computation_factor), costs.instruction_area),
-        _BITS * held * costs.memory_area_per_bit + banks,
+        BITS * held * costs.memory_area_per_bit + banks,
         product(work.accelerators, costs.interface_area),
     )
     return Areas(*alike((parts[0] + parts[1] + parts[2], *parts, held)))

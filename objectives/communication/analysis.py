@@ -32,12 +32,9 @@ def breakdown(
 ) -> pd.DataFrame:
     """Divide a program's time among functions, each with everything it calls; none calls another.
 
-    Returns
-    -------
-    DataFrame
-        A row for each function and for the rest of the program; columns `computation`, `local`
-        (bytes written and read within) and `global` (bytes from elsewhere) [cycle]. Bytes count at
-        their reader; `setting` has the costs of bytes and instructions on the host.
+    The table has a row for each function and for the rest of the program, and the columns
+    `computation`, `local` (bytes written and read within) and `global` (bytes from elsewhere)
+    [cycle]. Bytes count at their reader; `setting` has the costs of bytes and instructions.
     """
     setting = setting or Setting()
     rows = []
@@ -106,12 +103,9 @@ def local_or_global(
 ) -> pd.DataFrame:
     """Compare what may be made faster if these functions have accelerators (Figure 6).
 
-    Returns
-    -------
-    DataFrame
-        Speedups over the program without accelerators, a row for each factor: only of
-        `computation`, only of the `local` stores, of `computation and local`, only of the `global`
-        medium, and of `all`.
+    The table has speedups over the program without accelerators, a row for each factor: only of
+    `computation`, only of the `local` stores, of `computation and local`, only of the `global`
+    medium, and of `all`.
     """
     f = np.asarray(factors, dtype=np.float64)
     machine = replace(setting or Setting(), **dict.fromkeys(_FACTORS, 1.0), shared_store=0.0)

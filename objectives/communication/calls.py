@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, model, requires
-from objectives.communication.acceleration import computing, parallel_code, placed, stored
+from objectives.communication.acceleration import BITS, computing, parallel_code, placed, stored
 from objectives.communication.quantities import (
     Accelerators,
     ByteTime,
@@ -33,7 +33,6 @@ from objectives.communication.split import design_work, product
 from objectives.power_law import alike
 from objectives.quantities import CALL_RATE, Workload, speedup_of
 
-_BITS = 8.0  # of a byte
 _ROUNDING = 1e-12  # exactly k clocks must not become k + 1 of them
 
 RUN_RATE = Quantity(
@@ -133,8 +132,8 @@ def function_calls(
         whole,
         rest,
         held,
-        _BITS * held,
-        logic + _BITS * held * memory.memory_area_per_bit + banks,
+        BITS * held,
+        logic + BITS * held * memory.memory_area_per_bit + banks,
     )
     return FunctionCalls(*alike(outputs))
 

@@ -113,7 +113,7 @@ class Verdict(NamedTuple):
     speedup: float
     """Of the whole program."""
     own_speedup: float
-    """The break-even of LogCA for only this function."""
+    """Of only this function, which LogCA compares with 1."""
     ceiling: float
     """Speedup of the program if computing takes what must wait and the own store takes no time."""
     amdahl_limit: float
@@ -358,7 +358,7 @@ def best_cut(dataflow: Dataflow, setting: Setting | None = None) -> Cut:
         tuple(" > ".join(reversed(way)) for way in names),
         tuple(dict.fromkeys(way[0] for way in names)),
         float(saved[chosen].sum()),
-        total / time if time else (1.0 if not total else float("inf")),
+        _over(total, time),
     )
 
 

@@ -147,12 +147,10 @@ def blocks_table(found: Moved) -> pd.DataFrame:
     on_cpu = np.where(found.graph.movable, "CPU", "CPU: cannot move")
     table = found.table.assign(runs=np.where(found.moved, "accelerator", on_cpu))
     table = table.iloc[np.argsort(-found.share, kind="stable")].round({"share": 2})
-    headings = {
-        **{"function": "function", "line": "line", "name": "block", "runs": "runs on"},
-        **{"share": "share of the time [%]", "executions": "executions"},
-        "area": "area [instruction]",
-    }
-    return table.astype({"executions": np.int64})[list(headings)].rename(columns=headings)
+    headings = {"name": "block", "runs": "runs on", "area": "area [instruction]"}
+    headings["share"] = "share of the time [%]"
+    shown = ["function", "line", "name", "runs", "share", "executions", "area"]
+    return table.astype({"executions": np.int64})[shown].rename(columns=headings)
 
 
 def spans(lines: Sequence[int]) -> str:

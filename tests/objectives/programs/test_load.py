@@ -227,6 +227,22 @@ def test_bad_tables_are_reported_with_line_and_column(
     assert any(at == place and told in text for at, text in found), found
 
 
+@pytest.mark.parametrize(
+    ("transfers", "message"),
+    [(None, "there is no such file"), ('from,to,bytes\n"x', "is not a table"), ("\xff", "missing")],
+)
+def test_a_table_that_is_none_is_reported(
+    tmp_path: Path, transfers: str | None, message: str
+) -> None:
+    folder = write(tmp_path, **{k: v for k, v in TABLES.items() if k != "transfers"})
+    if transfers is not None:
+        (folder / "transfers.csv").write_text(transfers)
+    with pytest.raises(InputError) as error:
+        load_dataflow(folder)
+    found = [(at.partition(":")[0], text) for at, text, _ in problems(error)]
+    assert ("transfers.csv", True) in [(at, message in text) for at, text in found]
+
+
 def test_a_wrong_number_does_not_make_its_function_unknown(tmp_path: Path) -> None:
     functions = f"{HEADER}main,1,10,5\nwork,3,-1000,many\n"
     write(tmp_path, functions=functions, transfers="from,to,bytes\nmain,work,30\n")

@@ -134,6 +134,8 @@ def test_tables_show_cells_as_people_write_them() -> None:
     assert table["columns"] == ["function", "bytes", "bound"]
     assert table["numbers"] == [False, True, False]
     assert table["rows"] == [["f", "1,536", "compute"], ["g", "12", "–"]]
+    wide = section_data(Section("s", "", [Table("t", pd.DataFrame({"x": [1e-9, 1e6]}))]))
+    assert wide["panels"][0]["table"]["rows"] == [[cell(1e-9)], [cell(1e6)]]
     assert cell(np.float64(12345.678)) == "12,346"
     assert cell(6255.28) == "6,255"  # as its neighbours in the column
     assert cell(np.bool_(False)) == "no"

@@ -41,12 +41,6 @@ def _result() -> dse.StudyResult:
     return _study().run(workers=1)
 
 
-@pytest.mark.parametrize("content", [None, 3, "x", [1]])
-def test_a_study_that_is_not_a_mapping(content: Any) -> None:
-    with pytest.raises(dse.InputError, match="the study is not a mapping"):
-        dse.from_mapping(content)
-
-
 @pytest.mark.parametrize("models", [[lanes_model], lanes_model, {"f": 3}, {3: lanes_model}, 3])
 def test_models_that_are_not_functions_by_name(models: Any) -> None:
     with pytest.raises(dse.InputError, match="give models="):
@@ -83,26 +77,22 @@ def test_a_result_holds_the_front_and_a_sample_of_the_rest() -> None:
     assert result.designs["x"].dtype.kind == "f"
 
 
+Directed = dse.Quantity("1", "lanes", low=1, high=1.01, better="higher")
+
+
+def directed(x: Annotated[dse.Floats, Directed]) -> Out:
+    return lanes_model(x)
+
+
 def test_bottlenecks_are_not_denied_if_no_input_says_which_way_is_better() -> None:
     (found,) = _study().explain(_result(), 0)
     for told in (str(found), found._repr_html_()):
         assert "no input of the objectives declares its better direction" in told
         assert "single input" not in told
-    size = dse.Quantity("1", "lanes", low=1, high=1.01, better="higher")
-    declared = dse.from_mapping(
-        _content(space={"x": {"values": [1, 1.01]}}),
-        models={"f": _typed(size)},
-    )
+    content = _content(space={"x": {"values": [1, 1.01]}})
+    declared = dse.from_mapping(content, models={"f": directed})
     (found,) = declared.explain(declared.run(workers=1), 0)
     assert str(found).endswith("bottlenecks: no single input")
-
-
-def _typed(quantity: dse.Quantity) -> Callable[..., Out]:
-    def typed(x: Any) -> Out:
-        return lanes_model(x)
-
-    typed.__annotations__ = {"x": Annotated[dse.Floats, quantity], "return": Out}
-    return typed
 
 
 def test_a_design_is_given_by_its_number_or_its_row() -> None:
@@ -159,6 +149,9 @@ def test_what_no_file_could_hold_is_reported_with_its_place() -> None:
     ]
     with pytest.raises(dse.InputError, match=r"study\.name: holds control characters: U\+001B"):
         dse.from_mapping({"study": {"name": "a\x1b[2J", "models": []}})
+    for other in (None, 3, "x", [1]):
+        with pytest.raises(dse.InputError, match="the study is not a mapping"):
+            dse.from_mapping(other)  # type: ignore[arg-type]
 
 
 def test_an_edited_function_of_a_script_is_another_study(tmp_path: Path) -> None:

@@ -54,6 +54,8 @@ def test_what_is_wrong_is_reported_with_its_place(where: str, tmp_path: Path) ->
         Profile.load(edited(tmp_path, WRONG[where]))
     assert [p.where for p in raised.value.problems] == [where]
     assert raised.value.problems[0].remedy
+    with pytest.raises(InputError, match=r"settings\.chunk: is missing"):
+        Profile.load(edited(tmp_path, lambda p: p["settings"].pop("chunk")))
 
 
 @pytest.mark.parametrize(

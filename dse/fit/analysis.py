@@ -424,14 +424,7 @@ class Covariance:
     matrix: Array
 
     def transformed(self, values: Mapping[str, float], function: Function) -> Covariance:
-        """Return how functions of the values vary together, to first order.
-
-        Parameters
-        ----------
-        values : mapping of str to float
-        function : callable
-            It takes the values and returns others by name; some depend on none of these values.
-        """
+        """Return how the results of a function of all values vary together, to first order."""
         here, columns = function(values), list[dict[str, float]]()
         for name in self.names:
             step = _STEP * (1.0 if name == "complexity" else values[name])

@@ -22,14 +22,7 @@ _WHOLE = 0.005  # half of a percent: the rounding of CPU uses that are whole per
 
 
 def bound_busy_time(series: Series, found: Analysis) -> tuple[Mapping[str, Interval], str]:
-    """Return bounds of the busy time's parts by name, and a sentence on them; empty without any.
-
-    Parameters
-    ----------
-    series : Series
-    found : Analysis
-        Of its times.
-    """
+    """Return bounds of the busy time's parts by name, and a sentence on them; empty without any."""
     known = np.isfinite(series.accelerated) & np.isfinite(series.cpu)
     if not known.any():
         return {}, ""

@@ -172,8 +172,8 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     points, ratio = _points(series)
     device = points.accelerated
     host, returned = int((~device).sum()), ratio > 0.0
-    shape = Shape(host > 0, bool(device.any()), returned, _coordinates(given))
-    shape = replace(shape, host_returned=returned and host >= _MIN_RETURNS)
+    enough = returned and host >= _MIN_RETURNS
+    shape = Shape(host > 0, bool(device.any()), returned, _coordinates(given), enough)
     _check_given(series, shape, given)
     analysis = analyse(points, shape, ratio)
     _check_mismatch(series, points, shape, given, analysis, ratio)

@@ -327,12 +327,11 @@ def _interval(series: Load, logs: Array, name: str) -> tuple[float, float]:
 
 
 def read_loads(path: Path, by: Sequence[str]) -> tuple[list[Load], list[str]] | None:
-    """Return the series of a table of latency against load, and hints; None if the table is none.
-
-    A series with few loads is left out, with a hint.
+    """Return the series of a table of latency against load, and a hint on each that is left out.
 
     It has a column ``latency_s`` or ``latency_mean_s``, in any unit of time, and ``queue_depth`` or
-    ``in_flight``, or else a rate, ``offered_Gbps``, or ``offered_total_Gbps``: one of each.
+    ``in_flight``, or else a rate, ``offered_Gbps``, or ``offered_total_Gbps``: one of each. The
+    result is None if the table has none of these loads.
 
     Raises
     ------

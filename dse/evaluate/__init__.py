@@ -8,6 +8,7 @@
 * `evaluator`: models, space, objectives and constraints together.
 * `failures`: designs that a model raises for: found in their batch, named, or without a value.
 * `lookup_tables`: models that are run once for inputs that repeat.
+* `pace`: processor seconds per design, which separate formulas from simulators.
 * `audit`: models checked against their contract, before a search and after it.
 * `input_ranges`: uncertain inputs at their middles, and input values at the limits of their ranges.
 * `target`: bounds on objectives, answered by the front.

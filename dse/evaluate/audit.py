@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.failures import describe_design, evaluate_designs
 from dse.evaluate.model_graph import ModelError
-from dse.evaluate.space import Points, Space
+from dse.evaluate.pace import SLOW, measure_pace
+from dse.evaluate.space import Points, sample_designs
 from dse.model.contract import ContractError, Model
 from dse.model.pairs import contradiction
 from dse.model.quantity import Array, Quantity, Resource
@@ -34,13 +35,11 @@ last bits, and the subtraction of near numbers enlarges it. `check_model` allows
 
 # Models before a search ---------------------------------------------------------------------------
 
-_SIZES = (2, 16, 64)  # designs of a sample; the first is taken whatever it costs
-_MAX_SECONDS = 0.2  # that larger ones may take
+_FEW, _MANY = 2, 64  # designs of a sample of simulators, and of formulas
 _SINGLE = 4  # designs that run one by one
 _OVERSAMPLING = 16  # designs drawn per design of the sample, where constraints exclude some
-_LARGE_BATCH = 65_536  # rows of the large batch at most: no chunk of a search is larger
+_LARGE_BATCH = 16_384  # rows of the large batch at most
 _LARGE_FRACTION = 1_024  # one design of so many is in the large batch: the audit stays short
-_GROWTH = 8  # of a batch to the next one
 _PARTS = 4  # of the large batch, for two threads
 _MIN_DESIGNS = 5  # designs of the smallest audit, in addition to a timed one
 
@@ -62,7 +61,7 @@ class Audit(NamedTuple):
 
 
 def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
-    """Run the models on a sample of designs: at least 2, and 64 if that is quick.
+    """Run the models on a sample of designs: 2 of simulators, 64 and a large batch of formulas.
 
     If a model raises for a single design, the search reports the design later.
 
@@ -74,7 +73,7 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
     if seconds < np.inf:
         began = time.monotonic()
         with suppress(ModelError):
-            evaluator.evaluate(sample(evaluator.space, 1))
+            evaluator.evaluate(sample_designs(evaluator.space, 1))
         pace = time.monotonic() - began
         if _MIN_DESIGNS * pace > seconds:
             message = (
@@ -82,26 +81,16 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
                 f"{pace:.1f} s, too long for the {seconds:.3g} s that there are"
             )
             return Audit([], {"study.models": message})
-    began = before = time.monotonic()
-    for size, larger in zip(_SIZES, (*_SIZES[1:], np.inf), strict=True):
-        watch = _Watch(evaluator, _sample_allowed(evaluator, size))
-        watch.evaluate()
-        now = time.monotonic()
-        if watch.problems or now - began + (now - before) * larger / size > _MAX_SECONDS:
-            break
-        before = now
-    problems, notes = watch.problems, watch.notes
-    if not problems and size == _SIZES[-1]:  # a costly model is left to `check_model`
-        problems = _large_batch_problems(evaluator)
-        notes = _contradicted_declarations(evaluator, watch.points) | notes
-    return Audit(problems, notes)
-
-
-def sample(space: Space, size: int) -> Points:
-    """Return designs spread over a space, the same ones every time."""
-    cells = np.tile(np.arange(size)[:, None], (1, len(space.variables)))
-    rng = np.random.default_rng(0)
-    return space.from_unit((rng.permuted(cells, axis=0) + rng.random(cells.shape)) / size)
+    watch = _Watch(evaluator, _sample_allowed(evaluator, _FEW))
+    watch.evaluate()
+    if watch.problems or measure_pace(evaluator, _MANY) > SLOW:  # left to `check_model`
+        return Audit(watch.problems, watch.notes)
+    watch = _Watch(evaluator, _sample_allowed(evaluator, _MANY))
+    watch.evaluate()
+    if watch.problems:
+        return Audit(watch.problems, watch.notes)
+    notes = _contradicted_declarations(evaluator, watch.points) | watch.notes
+    return Audit(_large_batch_problems(evaluator), notes)
 
 
 def _sample_allowed(evaluator: Evaluator, size: int) -> Points:
@@ -111,30 +100,27 @@ def _sample_allowed(evaluator: Evaluator, size: int) -> Points:
     """
     rules = evaluator.prefilter()
     if rules.constraints:
-        points = sample(evaluator.space, _OVERSAMPLING * size)
+        points = sample_designs(evaluator.space, _OVERSAMPLING * size)
         rows = np.flatnonzero(rules.evaluate(points).feasible)[:size]
         if len(rows) == size:
             return {n: v[rows] for n, v in points.items()}
-    return sample(evaluator.space, size)
+    return sample_designs(evaluator.space, size)
 
 
 def _large_batch_problems(evaluator: Evaluator) -> list[Problem]:
     """Run the models on one large batch, and on parts of it in two threads; compare the values."""
     size = evaluator.space.size or _LARGE_BATCH * _LARGE_FRACTION
-    most = min(_LARGE_BATCH // evaluator.scenarios, size // _LARGE_FRACTION)
-    count, spent = _SIZES[-1], 0.0
+    count = min(_LARGE_BATCH // evaluator.scenarios, size // _LARGE_FRACTION)
+    if count <= _MANY:
+        return []
+    points = sample_designs(evaluator.space, count)
+    parts = np.array_split(np.arange(count), _PARTS)
     try:
-        while count < most and _GROWTH * spent < _MAX_SECONDS:  # a batch grows while it is quick
-            count = min(_GROWTH * count, most)
-            points, began = sample(evaluator.space, count), time.monotonic()
-            whole = evaluator.evaluate(points)
-            spent = time.monotonic() - began
-        if count > _SIZES[-1]:
-            parts = np.array_split(np.arange(count), _PARTS)
-            with ThreadPoolExecutor(2) as threads:
-                batches = [{n: v[rows] for n, v in points.items()} for rows in parts]
-                again = concatenate([*threads.map(evaluator.evaluate, batches)])
-            compare(evaluator, points, whole, again, None, f"in a batch of {count:,} designs")
+        whole = evaluator.evaluate(points)
+        with ThreadPoolExecutor(2) as threads:
+            batches = [{n: v[rows] for n, v in points.items()} for rows in parts]
+            again = concatenate([*threads.map(evaluator.evaluate, batches)])
+        compare(evaluator, points, whole, again, None, f"in a batch of {count:,} designs")
     except ModelError:
         return []  # the search names the design
     except RepeatabilityError as error:
@@ -176,7 +162,7 @@ class _Watch:
             raise
         except (Exception, SystemExit) as error:
             return self._run_one_by_one(model, inputs, count, error)
-        if self.size > _SIZES[0] and self._differs(model, inputs, together):
+        if self.size > _FEW and self._differs(model, inputs, together):
             return together
         for row in np.unique(np.linspace(0, count - 1, _SINGLE).astype(int)) if count > 1 else ():
             alone = model(_design(inputs, row))

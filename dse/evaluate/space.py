@@ -446,6 +446,13 @@ class Space:
         return float(variable.at(variable.position(np.array([value])))[0])
 
 
+def sample_designs(space: Space, size: int) -> Points:
+    """Return designs spread over a space, the same ones every time."""
+    cells = np.tile(np.arange(size)[:, None], (1, len(space.variables)))
+    rng = np.random.default_rng(0)
+    return space.from_unit((rng.permuted(cells, axis=0) + rng.random(cells.shape)) / size)
+
+
 def _mixed(codes: NDArray[np.uint64], digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Mix digits into codes: a step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     mixed = (codes ^ digits) + np.uint64(0x9E3779B97F4A7C15)

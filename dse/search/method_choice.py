@@ -1,21 +1,15 @@
 """The choice of the search method: by the size and the declarations of a study, then by its speed.
 
 A guided search finds more of the front in the same time than other searches if a design takes about
-a millisecond or more. Formulas over arrays take less than 100 µs per design, simulators more than
-10 ms. The limit is a decade from both, and processor time is measured: a study gets the same method
-on fast, slow and busy machines.
+a millisecond or more; see `dse.evaluate.pace`.
 """
 
 from __future__ import annotations
 
-import math
-import os
 from dataclasses import replace
 
-from dse.evaluate.audit import sample
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.model_graph import ModelError
-from dse.evaluate.space import Points
+from dse.evaluate.pace import SLOW
 from dse.evaluate.table_space import TableSpace
 from dse.model.values import plural, show
 from dse.problems import Problem, nearest
@@ -134,46 +128,12 @@ def _check_bounds(settings: SearchSettings, evaluator: Evaluator, problems: list
 
 # ----------------------------------------------------------------------------------- by speed
 
-SLOW = 1e-3
-"""Seconds per design from which a guided search finds more; see docs/guided.md."""
 PATIENCE = 600.0
 """Seconds that a search may take if the study has no time-out."""
-_BATCHES = (1, 8, 64, 512, 4096)  # designs: large batches show the cost per design, not per call
-_LONG_BATCH = 0.25  # seconds: a batch that takes less is followed by a larger one
-_LONG_DESIGN = 2.0  # seconds: one design that takes longer is not run again
-_PROPORTIONAL = 4.0  # times the batch before, which had an eighth of the designs
-
-
-def measure_pace(evaluator: Evaluator) -> float:
-    """Return the processor seconds per design in a large batch; NaN if a model raises.
-
-    A call of many formulas costs milliseconds, however few its designs. A batch thus ends the
-    measurement only if it costs much more than the batch before.
-    """
-    before = 0.0
-    for size in _BATCHES:
-        points = sample(evaluator.space, size)
-        try:
-            seconds = _measure_batch(evaluator, points)
-            if size == 1 and _LONG_BATCH < seconds < _LONG_DESIGN:
-                seconds = _measure_batch(evaluator, points)  # the first call loads libraries
-        except ModelError:
-            return math.nan
-        if seconds > max(_LONG_BATCH, _PROPORTIONAL * before):
-            break
-        before = seconds
-    return seconds / size
-
-
-def _measure_batch(evaluator: Evaluator, points: Points) -> float:
-    """Return the seconds of this process, of its threads and of its ended children for a batch."""
-    began = os.times()[:4]
-    evaluator.evaluate(points)
-    return sum(os.times()[:4]) - sum(began)
 
 
 def adapt_to_pace(plan: SearchSettings, evaluator: Evaluator, seconds: float) -> SearchSettings:
-    """Return the settings for models that take some seconds per design; NaN if not known.
+    """Return the settings for models that take some seconds per design.
 
     They become those of a guided search if the study names no method, a design takes more than
     `SLOW`, and the planned search would take more than the time-out, or than `PATIENCE`, on one

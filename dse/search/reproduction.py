@@ -17,12 +17,11 @@ from dse.evaluate.audit import (
     compare,
     evaluate_differently,
     explain_rule,
-    sample,
     show_exactly,
 )
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import describe_design
-from dse.evaluate.space import Points
+from dse.evaluate.space import Points, sample_designs
 from dse.search.bound.cover import Cover, relaxed
 from dse.search.outcome import Gap, Outcome, Tolerance
 
@@ -87,7 +86,7 @@ def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduc
     if certified:
         compare_with_front(evaluator, outcome, points, again)
     if outcome.gap is not None:  # the designs that a search by bounds keeps are not random
-        fresh = sample(evaluator.space, count)
+        fresh = sample_designs(evaluator.space, count)
         compare_with_front(evaluator, outcome, fresh, evaluate_differently(evaluator, fresh))
         return Reproduction(len(rows) + count, detectable_fraction(count))
     return Reproduction(len(rows), 0.0 if len(rows) >= total else detectable_fraction(len(others)))

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dse.evaluate.failures import DesignError
+from dse.evaluate.pace import measure_pace
 from dse.search.cluster import Cluster, is_in_a_task, packages_of
-from dse.search.method_choice import adapt_to_pace, measure_pace, plan_guided
+from dse.search.method_choice import adapt_to_pace, plan_guided
 from dse.search.workers import ALONE, Workers
 from dse.study.loading import is_of_a_study
 from dse.study.study import ResolvedStudy

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dse
-from dse.evaluate.audit import audit, sample
-from dse.evaluate.space import Integer, Real, Space
+from dse.evaluate.audit import audit
+from dse.evaluate.space import Integer, Real, Space, sample_designs
 from dse.problems import InputError
 from dse.run import StoppedError, check_contract, run
 from tests.commands import called
@@ -139,7 +139,7 @@ def test_check_tells_of_values_outside_their_domain(tmp_path: Path) -> None:
 
 def test_the_sample_is_spread_over_every_variable() -> None:
     space = Space({"a": Integer(1, 64), "b": Real(0.0, 1.0), "c": Integer(0, 1)})
-    points = sample(space, 64)
+    points = sample_designs(space, 64)
     assert sorted(points["a"]) == list(range(1, 65))
     assert np.diff(np.sort(points["b"])).max() < 2 / 64
     assert np.bincount(points["c"].astype(int)).tolist() == [32, 32]

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import dse
 from dse.cli import commands
-from dse.evaluate.space import Integer
 from dse.run import run
 from dse.search.base import Progress
-from dse.search.method_choice import adapt_to_pace, measure_pace
+from dse.search.method_choice import adapt_to_pace
 from dse.study import execution
-from tests.core_examples import evaluator, model, objective
 from tests.toy import STUDY, written
 
 
@@ -38,7 +29,6 @@ def _study(folder: Path, search: str = "", steps: int = 100) -> dse.Study:
         ("", 100, 1e-5, "exhaustive"),
         ("", 100, 0.02, "exhaustive"),  # 19,200 designs: 384 s
         ("", 100, 0.1, "guided"),  # 32 minutes
-        ("", 100, math.nan, "exhaustive"),
         ("timeout = 30", 100, 0.02, "guided"),
         ("timeout = 30", 100, 0.9e-3, "exhaustive"),  # formulas, whatever the time
         ("", 1_000_000, 1e-6, "evolution"),
@@ -59,45 +49,6 @@ def test_the_rule(search: str, steps: int, seconds: float, method: str, tmp_path
         shown = f"a design takes about {seconds * 1e3:.0f} ms"
         assert shown in found.reason.replace("5 s", "5000 ms")
         assert found.timeout == study.plan.timeout
-
-
-def _compute(seconds: float) -> None:
-    began = time.process_time()
-    while time.process_time() - began < seconds:
-        pass
-
-
-def _compute_in_thread(seconds: float) -> None:
-    thread = threading.Thread(target=_compute, args=(seconds,))
-    thread.start()
-    thread.join()
-
-
-def _compute_in_child(seconds: float) -> None:
-    loop = f"import time\nwhile time.process_time() < {seconds}: pass"
-    subprocess.run([sys.executable, "-S", "-c", loop], check=True)
-
-
-@pytest.mark.parametrize("work", [_compute, _compute_in_thread, _compute_in_child])
-def test_a_simulator_is_measured_wherever_it_runs(work: Callable[[float], None]) -> None:
-    assert _measured(lambda x: work(0.03 * np.size(x))) > 0.02
-
-
-@pytest.mark.parametrize(
-    "cost",
-    [lambda _: _compute(0.1), lambda _: time.sleep(0.3)],  # per call; on a busy machine
-)
-def test_costs_of_a_call_and_waiting_make_no_formula_slow(cost: Callable[[Any], None]) -> None:
-    assert _measured(cost) < 1e-4
-
-
-def _measured(cost: Callable[[Any], None]) -> float:
-    def slow(x: Any) -> Any:
-        cost(x)
-        return x
-
-    made = evaluator({"x": Integer(1, 9000)}, [model("m", slow, ["x"], ["y"])], [objective("y")])
-    return measure_pace(made)
 
 
 def test_a_resumed_run_keeps_the_method_that_it_began_with(

@@ -276,10 +276,14 @@ BY_ROWS = "given by rows of catalogs"
 def test_records_are_listed_by_their_quantities() -> None:
     found = {each.model.name: each.model for each in models()}
     speedup, offload = found["objectives.logca:speedup"], found["objectives.logca:offload"]
-    flat = ["overhead", "latency", "latency_per_byte", "computational_index", "complexity"]
-    assert list(speedup.inputs) == ["granularity", *flat, "acceleration"]
-    assert speedup.defaults == {"latency": 0.0, "latency_per_byte": 0.0, "complexity": 1.0}
-    assert list(offload.inputs) == [*speedup.inputs, "target_speedup"]
+    interface = ["overhead", "latency", "latency_per_byte"]
+    host = ["computational_index", "complexity", "host_fixed_work"]
+    assert list(speedup.inputs) == ["granularity", *interface, *host, "acceleration"]
+    zeros = dict.fromkeys(("latency", "latency_per_byte", "host_fixed_work"), 0.0)
+    assert speedup.defaults == {**zeros, "complexity": 1.0}
+    # optional inputs come last: scripts call it by position
+    required = [name for name in speedup.inputs if name != "host_fixed_work"]
+    assert list(offload.inputs) == [*required, "target_speedup", "host_fixed_work"]
     # outputs that join parts, inherited: in the order of the parts
     assert list(offload.outputs) == [name for part in offload.leaves for name in part.outputs]
     assert list(offload.outputs)[:2] == ["speedup", "host_time"]

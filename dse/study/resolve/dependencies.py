@@ -230,12 +230,24 @@ def list_inputs(
 
 
 def _defaults(model_graph: ModelGraph, used: set[str]) -> Iterator[tuple[str, float, str]]:
-    """Yield inputs that are left to a model's default: name, value, model."""
+    """Yield inputs that are left to a model's default: name, value, model.
+
+    A default that means "none" is no assumption.
+    """
     seen = {*model_graph.constants, *model_graph.varied, *model_graph.producers}
     for model in model_graph.models:
         for name, value in model.defaults.items():
             declared = model.inputs[name]
             if name in used and name not in seen and isinstance(declared, Quantity):
                 seen.add(name)
-                if declared.unit == model_graph.quantities[name].unit:
+                if (
+                    not _is_none(declared, value)
+                    and declared.unit == model_graph.quantities[name].unit
+                ):
                     yield name, float(value), model.name
+
+
+def _is_none(quantity: Quantity, value: float) -> bool:
+    """Return whether a value is the usual 0 of a quantity, and not the best case of a cost."""
+    usual = quantity.typical is not None and quantity.typical[0] == 0
+    return value == 0 and usual and quantity.better != "lower"

@@ -1,0 +1,48 @@
+"""The pace of models: processor seconds per design. It separates formulas from simulators.
+
+Formulas over arrays take less than 100 µs per design, simulators more than 10 ms. The limit is a
+decade from both, and the time that other programs take does not count. Decisions are thus the same
+on fast, slow and busy machines.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelError
+from dse.evaluate.space import sample_designs
+
+SLOW = 1e-3
+"""Seconds per design from which models are simulators."""
+_BATCH = 4096  # designs: a large batch shows the cost per design, not per call
+_GROWTH = 8  # of a batch to the next one
+_LONG_BATCH = 0.25  # seconds: a batch that takes less is followed by a larger one
+_LONG_DESIGN = 2.0  # seconds: one design that takes longer is not run again
+_PROPORTIONAL = 4.0  # times the batch before: a batch that takes more shows the cost per design
+
+
+def measure_pace(evaluator: Evaluator, designs: int = _BATCH) -> float:
+    """Return the processor seconds per design in a batch of some designs, or of fewer slow ones.
+
+    A call of many formulas costs milliseconds, however few its designs. A batch thus ends the
+    measurement only if it costs much more than the batch before.
+    """
+    size, before = 1, 0.0
+    seconds = _measure_batch(evaluator, size)
+    if _LONG_BATCH < seconds < _LONG_DESIGN:
+        seconds = _measure_batch(evaluator, size)  # the first call loads libraries
+    while size < designs and seconds <= max(_LONG_BATCH, _PROPORTIONAL * before):
+        size, before = min(_GROWTH * size, designs), seconds
+        seconds = _measure_batch(evaluator, size)
+    return seconds / size
+
+
+def _measure_batch(evaluator: Evaluator, size: int) -> float:
+    """Return the seconds of this process, its threads and its ended children, for a batch."""
+    points = sample_designs(evaluator.space, size)
+    began = os.times()[:4]
+    with suppress(ModelError):  # the search names the design
+        evaluator.evaluate(points)
+    return sum(os.times()[:4]) - sum(began)

@@ -1,0 +1,56 @@
+"""The pace of models is their processor time per design, whatever else the machine does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.evaluate.pace import measure_pace
+from dse.evaluate.space import Integer
+from tests.core_examples import evaluator, model, objective
+
+
+def _compute(seconds: float) -> None:
+    began = time.process_time()
+    while time.process_time() - began < seconds:
+        pass
+
+
+def _compute_in_thread(seconds: float) -> None:
+    thread = threading.Thread(target=_compute, args=(seconds,))
+    thread.start()
+    thread.join()
+
+
+def _compute_in_child(seconds: float) -> None:
+    loop = f"import time\nwhile time.process_time() < {seconds}: pass"
+    subprocess.run([sys.executable, "-S", "-c", loop], check=True)
+
+
+@pytest.mark.parametrize("work", [_compute, _compute_in_thread, _compute_in_child])
+def test_a_simulator_is_measured_wherever_it_runs(work: Callable[[float], None]) -> None:
+    assert _measured(lambda x: work(0.03 * np.size(x))) > 0.02
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [lambda _: _compute(0.1), lambda _: time.sleep(0.3)],  # per call; on a busy machine
+)
+def test_costs_of_a_call_and_waiting_make_no_formula_slow(cost: Callable[[Any], None]) -> None:
+    assert _measured(cost) < 1e-4
+
+
+def _measured(cost: Callable[[Any], None]) -> float:
+    def slow(x: Any) -> Any:
+        cost(x)
+        return x
+
+    made = evaluator({"x": Integer(1, 9000)}, [model("m", slow, ["x"], ["y"])], [objective("y")])
+    return measure_pace(made)

@@ -105,8 +105,8 @@ def measure(method: str, designs: int, folder: Path) -> None:
     result = timed(phases, "tables", lambda: result_of(study, outcome, "complete", 1.0, WORKERS))
     timed(
         phases,
-        "compromise design, volume",
-        lambda: (result.compromise(), result.hypervolume(), result.summary()),
+        "Nash design, volume",
+        lambda: (result.nash(), result.hypervolume(), result.summary()),
     )
     database = folder / "study.db"
     store = Store.open(f"sqlite:///{database}", "front", study.evaluator.objectives, "")

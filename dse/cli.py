@@ -36,21 +36,19 @@ _TARGET_HELP = (
 )
 _LEAST_HELP = "Find the minimum of this objective among the designs that meet the target."
 _WHERE_HELP = (
-    "Explain the compromise design of the designs of the front that meet a condition, such as "
+    "Explain the Nash design of the designs of the front that meet a condition, such as "
     '"area < 200 kLUT and lanes > 1".'
 )
-_DESIGN_HELP = (
-    "Explain this design: its number in front.csv, or compromise. May be given several times."
-)
+_DESIGN_HELP = "Explain this design: its number in front.csv, or nash. May be given several times."
 
 
 def _numbers(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Any]:
-    """Return the numbers of designs; None for the compromise design."""
+    """Return the numbers of designs; None for the Nash design."""
     for text in texts:
-        if text != "compromise" and not text.isdecimal():
-            message = f"'{text}' is neither the number of a design, as in front.csv, nor compromise"
+        if text != "nash" and not text.isdecimal():
+            message = f"'{text}' is neither the number of a design, as in front.csv, nor nash"
             raise click.BadParameter(message, ctx, param)
-    return [None if text == "compromise" else int(text) for text in texts]
+    return [None if text == "nash" else int(text) for text in texts]
 
 
 _BY_USE = (
@@ -296,7 +294,7 @@ def explain_command(
 ) -> None:
     """Explain a design of RUN: its limits, its robustness, and the best next change.
 
-    By default, it is the recommended design. With --where, it is the compromise design of the
+    By default, it is the recommended design. With --where, it is the Nash design of the
     designs on the front that the filter selects.
     """
     from dse.api import load_result
@@ -309,17 +307,17 @@ def explain_command(
     result = load_result(run)
     study = study_of(run)
 
-    def compromise() -> int:
-        return int(str(result.compromise().name))
+    def nash() -> int:
+        return int(str(result.nash().name))
 
-    numbers = [compromise() if number is None else number for number in designs]
+    numbers = [nash() if number is None else number for number in designs]
     if where is not None:
         front = result.where(where)
         if not len(front):
-            message = f"no design of the {len(result.front):,} on the front satisfies '{where}'"
+            message = f"none of the {result.front.size} on the front satisfies '{where}'"
             raise InputError(result.name, [Problem("--where", message, "widen the filter")])
-        numbers.append(int(str(front.compromise().name)))
-    numbers = list(dict.fromkeys(numbers)) or named_designs(study, result)[:1] or [compromise()]
+        numbers.append(int(str(front.nash().name)))
+    numbers = list(dict.fromkeys(numbers)) or named_designs(study, result)[:1] or [nash()]
     explanations = explain(study, result, numbers)
     if as_json:
         data = [explanation_data(explanation) for explanation in explanations]

@@ -149,7 +149,7 @@ def _read_times(folder: Path) -> None:
 
 COMMANDS = (
     'explain run --where "speed >= 2 and cost between 1 kLUT and 20 kLUT"',
-    "explain run --design 3 --design compromise --json",
+    "explain run --design 3 --design nash --json",
     'check study.toml --target "speed / cost >= 1 and size in (1, 2)"',
     'run study.toml --target "speed >= 1e-3 and cost < 10 kLUT" --least cost --seconds 1 --quiet',
     "run study.toml --workers 1 --seconds 0.5 --fresh --quiet",

@@ -87,8 +87,8 @@ def test_from_a_kernel_to_the_design_that_the_advice_promised(walked: Path) -> N
     assert float(build[3]) == pytest.approx(front["speedup"][number], rel=0.005)
     assert said.index("recommended") < said.index("limits ") < said.index("Complete:")
 
-    # the compromise is that design, and its advice names designs
-    explained = dse("explain", "runs/aes", "--design", "compromise", cwd=walked)
+    # the Nash design is that design, and its advice names designs
+    explained = dse("explain", "runs/aes", "--design", "nash", cwd=walked)
     assert explained.startswith(f"design {number} of aes\n")
     advice = re.findall(r"^change .*\(design (\d+)\).*$", explained, flags=re.M)
     assert advice

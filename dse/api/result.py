@@ -54,7 +54,7 @@ class StudyResult(record.Result):
     """The result of a run: its tables, its front, and methods that explain them.
 
     The tables are documented in `dse.result.record.Result`: ``designs``, ``convergence``,
-    ``certificate``, ``notes``, ``constants``. `best` and `compromise` return one design, a Series
+    ``certificate``, ``notes``, ``constants``. `best` and `nash` return one design, a Series
     whose name is the design's number.
 
     Parameters
@@ -115,8 +115,8 @@ class StudyResult(record.Result):
         Parameters
         ----------
         design : int, str or Series, optional
-            A design's number, as in the front's index, ``"compromise"``, or a row of the front; the
-            compromise design if it is not given.
+            A design's number, as in the front's index, ``"nash"``, or a row of the front; the
+            Nash design if it is not given.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class StudyResult(record.Result):
         """
         from dse.explain.explanation import explain
 
-        number = number_of(self, "compromise" if design is None else design)
+        number = number_of(self, "nash" if design is None else design)
         return explain(self._study, self, [number])[0]
 
     def answer(self) -> Answer:
@@ -187,24 +187,24 @@ class StudyResult(record.Result):
 
 
 def number_of(result: record.Result, design: Any) -> int:
-    """Return the number of a design, which is a number, a row, or ``"compromise"``.
+    """Return the number of a design, which is a number, a row, or ``"nash"``.
 
     Raises
     ------
     InputError
         If it is none of these.
     EmptyFrontError
-        If the compromise design is requested, and the front is empty.
+        If the Nash design is requested, and the front is empty.
     """
-    if isinstance(design, str) and design == "compromise":
-        design = result.compromise()
+    if isinstance(design, str) and design == "nash":
+        design = result.nash()
     number = design.name if isinstance(design, pd.Series) else design
     if isinstance(number, Integral) and not isinstance(number, bool):
         return int(number)
     kind = "a row without a number" if isinstance(design, pd.Series) else type(design).__name__
     given = repr(design) if isinstance(design, str | int | float | list | tuple | None) else kind
     message = f"{given} is not the number of a design"
-    remedy = 'give whole numbers, as in the front\'s index, "compromise", or rows of the front'
+    remedy = 'give whole numbers, as in the front\'s index, "nash", or rows of the front'
     raise InputError(result.name, [Problem("designs", message, remedy)])
 
 
@@ -237,7 +237,7 @@ class Sweep:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per value: designs on the front, each objective's best and compromise value.
+        """One row per value: designs on the front, each objective's best and Nash value.
 
         Numbers in base units; NaN where no design is feasible.
         """
@@ -245,10 +245,10 @@ class Sweep:
         for value in self.values:
             row: dict[str, Any] = {"front": 0}
             if (result := self.results.get(value)) is not None:
-                names, compromise = [o.name for o in result.objectives], result.compromise()
-                row["front"] = len(result.front)
+                names, nash = [o.name for o in result.objectives], result.nash()
+                row |= {"front": len(result.front), "distinct": result.front.distinct}
                 row |= {f"best {n}": float(result.best(n)[n]) for n in names}
-                row |= {f"compromise {n}": float(compromise[n]) for n in names}
+                row |= {f"nash {n}": float(nash[n]) for n in names}
             rows.append(row)
         return pd.DataFrame(rows, index=pd.Index(self.values, name=self.name))
 
@@ -262,12 +262,12 @@ class Sweep:
         """
         return self._designs({v: r.best(objective) for v, r in self.results.items()})
 
-    def compromise(self) -> pd.DataFrame:
-        """Return the compromise designs, one row per value that has one."""
-        return self._designs({v: r.compromise() for v, r in self.results.items()})
+    def nash(self) -> pd.DataFrame:
+        """Return the Nash designs, one row per value that has one."""
+        return self._designs({v: r.nash() for v, r in self.results.items()})
 
     def plot(self) -> Figure:
-        """Draw each objective's best and compromise value along the input."""
+        """Draw each objective's best and Nash value along the input."""
         from dse.report.figures import sweep_figure
 
         results = list(self.results.values())

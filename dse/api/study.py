@@ -79,7 +79,7 @@ class Study(ResolvedStudy):
         Returns
         -------
         Sweep
-            The results by value, and tables of their best and compromise designs.
+            The results by value, and tables of their best and Nash designs.
 
         Raises
         ------
@@ -184,8 +184,8 @@ class Study(ResolvedStudy):
         result : StudyResult
             A result of this study.
         *designs : int, str or Series
-            Design numbers, as in the front's index, ``"compromise"``, or rows of the front; the
-            compromise design if none is given.
+            Design numbers, as in the front's index, ``"nash"``, or rows of the front; the
+            Nash design if none is given.
 
         Returns
         -------
@@ -201,7 +201,7 @@ class Study(ResolvedStudy):
         """
         from dse.explain.explanation import explain
 
-        chosen = [number_of(result, each) for each in designs or ("compromise",)]
+        chosen = [number_of(result, each) for each in designs or ("nash",)]
         return explain(self, result, chosen)
 
     def report(self, result: Result, path: str | Path) -> None:

@@ -44,7 +44,7 @@ def study_html(study: ResolvedStudy) -> str:
 
 def result_line(result: Result) -> str:
     """Return a result in one line."""
-    certificate, designs = result.certificate, plural(len(result.front), "design")
+    certificate, designs = result.certificate, result.front.size
     status = f"not certified ({certificate.stopped})"
     if certificate.complete:
         status = "certified" + (f" within {certificate.gap:.3g}" if certificate.gap else "")
@@ -59,14 +59,14 @@ def result_html(result: Result) -> str:
     names = {f"best {o.name}": front.best(o.name) for o in result.objectives}
     return page(
         f"{result.name}: {result.certificate.statement}",
-        _designs(result, [*names.values(), front.compromise()], [*names, "compromise"]),
+        _designs(result, [*names.values(), front.nash()], [*names, "Nash design"]),
     )
 
 
 def front_line(front: Front) -> str:
     """Return a front in one line."""
     wanted = ", ".join(f"{o.direction} {o.name}" for o in front.objectives)
-    return f"<Front of '{front.source.name}': {plural(len(front), 'design')}; {wanted}>"
+    return f"<Front of '{front.source.name}': {front.size}; {wanted}>"
 
 
 def front_html(front: Front) -> str:

@@ -206,6 +206,10 @@ class Objective:
         Inputs bound for it (``at``), and for several scenarios (``over``) one number each.
     reduction : Reduction or None
         How several scenarios become one number.
+    worth : float or None
+        The declared value above which a maximized quantity is beneficial.
+    weight : float
+        Its exponent in the product that selects the recommended design.
     """
 
     name: str
@@ -217,6 +221,8 @@ class Objective:
     condition: str = ""
     conditions: Conditions = field(default_factory=dict)
     reduction: Reduction | None = None
+    worth: float | None = None
+    weight: float = 1.0
 
     @property
     def sign(self) -> float:

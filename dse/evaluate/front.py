@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ import moocore
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.model.quantity import Array
 
 _PIVOTS = 24  # enough to remove most dominated designs before the exact filter
@@ -17,6 +19,7 @@ _MIN_WAITING = 2_048  # candidates that wait for a merge: many small merges cost
 _EXACT = 1e10  # of points to the power of objectives less two: about a tenth of a second
 _DIRECTIONS = 20_000
 _DECADES = 2  # an objective with a larger range is scaled in the logarithm
+_EQUAL = 1e-9  # difference of two logarithms that rounding explains
 
 
 def is_nondominated(points: Array) -> NDArray[np.bool_]:
@@ -234,14 +237,38 @@ def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
     return unit, logs
 
 
-def find_compromise(points: Array, signs: Array, among: NDArray[np.bool_] | None = None) -> int:
-    """Return the row of the design nearest to the ideal in the scaled cube; the first of equals.
+def find_nash_design(
+    points: Array, objectives: Sequence[Objective], among: NDArray[np.bool_] | None = None
+) -> int:
+    """Return the row of the design with the largest Nash product; the first of equals.
+
+    The product has a factor per objective, to the power of its weight: the gain of a maximized
+    value above its break-even value, and one over a minimized value (Nash, The Bargaining Problem,
+    1950; weights: Kalai, 1977). A unit, a copy or another design of the front changes no order.
 
     Parameters
     ----------
+    points : ndarray, shape (designs, objectives)
+        Objectives times their signs, less being better.
     among : ndarray of bool, shape (designs,), optional
-        Which may be it; all scale the cube.
+        Which may be it.
     """
-    unit, _ = scaled(points, signs)
-    far = (unit**2).sum(axis=1)
-    return int(np.argmin(far if among is None else np.where(among, far, np.inf)))
+    losses = np.zeros(len(points)) if among is None else np.where(among, 0.0, np.inf)
+    for column, objective in zip(points.T, objectives, strict=True):
+        losses += objective.weight * _nash_loss(column, objective)
+    return int(np.argmax(losses <= losses.min() + _EQUAL))  # one order of rounding in any unit
+
+
+def _nash_loss(column: Array, objective: Objective) -> Array:
+    """Return one over the factor of an objective in the Nash product, in the logarithm.
+
+    A gain of zero or less is the worst loss. If no gain is positive, or a minimized value is not,
+    there are no ratios: the range of the values counts as a factor of ten.
+    """
+    gains = -column - (objective.worth or 0.0) if objective.sign < 0 else column
+    positive = gains > 0
+    if positive.all() or (objective.sign < 0 and positive.any()):
+        limits = np.finfo(np.float64)
+        return np.asarray(objective.sign * np.log(np.clip(gains, limits.tiny, limits.max)))
+    unit, _ = scaled(column[:, None], np.array([objective.sign]))
+    return np.asarray(np.log(10) * unit[:, 0])

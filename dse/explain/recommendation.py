@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
-from dse.evaluate.front import find_compromise
+from dse.evaluate.front import find_nash_design
 from dse.explain.advice import find_steps, first_change
 from dse.explain.changes import describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost
@@ -27,8 +27,9 @@ from dse.explain.targets import (
     meets_bounds,
     values_of,
 )
-from dse.model.values import amount, conditioned, plural, worded
+from dse.model.values import amount, conditioned, listed, plural, worded
 from dse.result.record import Certificate, Result
+from dse.search.outcome import describe_count
 from dse.study.study import ResolvedStudy
 
 _RUNNERS_UP = 3
@@ -58,7 +59,7 @@ class Selection:
     least : Objective or None
         The objective whose best value among designs that meet the target is recommended.
     equal : int
-        How many designs have this value.
+        How many distinct designs have this value.
     runners_up : mapping of str to (int, Objective)
         By role, such as ``"highest speedup"``: the number, and the objective.
     """
@@ -99,7 +100,7 @@ def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
     if least is not None:
         row, equal = find_best(front, least, among)
     else:
-        row, equal = find_compromise(front.points, front.signs, among), 1
+        row, equal = find_nash_design(front.points, front.objectives, among), 1
     runners_up = _runners_up(study, result, row, among)
     number = int(numbers[row])
     return Selection(number, RECOMMENDED, row, beneficial, meets, least, equal, runners_up)
@@ -279,18 +280,20 @@ def _reason(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     front, among = result.front, selection.among
     points = front.points[among]
     meets = f"meets {study.target.reach}" if study.target is not None else ""
-    nearest = "nearest to the best of every objective"
+    weights = [f"{worded(o.name)} {o.weight:g}" for o in result.objectives if o.weight != 1]
+    largest = "largest Nash product"
+    largest += f" with the weight {listed(weights)}" if weights else ""
     if selection.least is not None:
         reason = f"best {worded(selection.least.name)}"
         if selection.equal > 1:
-            reason += f", of {selection.equal:,} equal designs the {nearest}"
-    elif len(front) == 1:
+            reason += f", of {selection.equal:,} distinct designs the {largest}"
+    elif front.distinct == 1:
         reason = "the only design on the front"
     elif bool(np.all(front.points[selection.row] == points.min(axis=0))):
         reason = "best in every objective"
     else:
-        some = "beneficial designs" if not selection.beneficial.all() else "designs"
-        reason = f"{nearest}, of {len(points):,} {some} on the front"
+        some = "design" if selection.beneficial.all() else "beneficial design"
+        reason = f"{largest}, of {describe_count(points, some)} on the front"
     return ", ".join(filter(None, (meets, reason)))
 
 
@@ -325,7 +328,7 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
         return f"No design {where}{target} is beneficial: {best}."
     if study.target is None and not beneficial.all():
         count = int((~beneficial).sum())
-        of = f"{count:,} of {plural(len(beneficial), 'design')} on the front"
+        of = f"{count:,} of {result.front.size} on the front"
         return f"{of} {'is' if count == 1 else 'are'} not beneficial."
     return ""
 
@@ -336,7 +339,7 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
 def explain_most_important(
     study: ResolvedStudy, result: Result, most: int = EXPLAINED
 ) -> tuple[list[Explanation], Robustness]:
-    """Explain the recommended, compromise and best designs, and an even sample of the others.
+    """Explain the recommended, Nash and best designs, and an even sample of the others.
 
     The sample has as many designs as take half of the evaluations of the search. That depends on
     counts only, so it is the same on a busy machine.
@@ -363,7 +366,7 @@ def explain_most_important(
     front, best = result.front, list[int]()
     if len(front):
         names = (o.name for o in result.objectives)
-        best = [int(str(row.name)) for row in (front.compromise(), *map(front.best, names))]
+        best = [int(str(row.name)) for row in (front.nash(), *map(front.best, names))]
     named = list(dict.fromkeys([*named_designs(study, result), *best]))
     sample = [n for n in _sample(result, most) if n not in named][: max(0, most - len(named))]
     affordable = int(_EFFORT * result.certificate.evaluated / explanation_cost(study, result))

@@ -359,13 +359,13 @@ def assess_robustness(
 
 
 def select_candidates(result: Result, samples: int) -> list[int]:
-    """Return all designs on and near the front, or the compromise, best and an even sample."""
+    """Return all designs on and near the front, or the Nash, best and an even sample."""
     most = max(8, _HELD // max(samples, 1))
     front = result.front
     every = front.designs.index.to_numpy()
     few = min(FRONT, most)
     spread = every[np.unique(np.linspace(0, len(every) - 1, few).astype(int))]
-    best = [front.compromise().name, *(front.best(o.name).name for o in result.objectives)]
+    best = [front.nash().name, *(front.best(o.name).name for o in result.objectives)]
     chosen = list(dict.fromkeys(int(n) for n in (*best, *spread)))
     return chosen + _near(result, min(NEAR, most // 2))
 

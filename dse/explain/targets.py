@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import ignore_errors
-from dse.evaluate.front import find_compromise
+from dse.evaluate.front import find_nash_design
 from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table_space import TableSpace
 from dse.evaluate.target import (
@@ -31,7 +31,7 @@ from dse.model.units import UnitError
 from dse.model.values import amount, number, percent, worded
 from dse.problems import InputError, Problem, nearest
 from dse.result.record import Best, Certificate, Front, Result, TargetAnswer
-from dse.search.outcome import Outcome
+from dse.search.outcome import Outcome, count_distinct
 from dse.study.study import ResolvedStudy
 
 _OBSTACLES = 3  # obstacles that are listed
@@ -44,14 +44,7 @@ _DIGITS = 8  # digits of a value that misses a target by little
 
 def list_benefits(evaluator: Evaluator) -> list[tuple[int, float]]:
     """Return the position and break-even value of the maximized objectives that declare one."""
-    quantities = evaluator.model_graph.quantities
-    return [
-        (i, quantity.worth)
-        for i, o in enumerate(evaluator.objectives)
-        if (quantity := quantities.get(o.quantity)) is not None
-        and quantity.worth is not None
-        and o.direction == "maximize"
-    ]
+    return [(i, o.worth) for i, o in enumerate(evaluator.objectives) if o.worth is not None]
 
 
 def are_beneficial(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
@@ -342,24 +335,26 @@ def find_nearest(front: Front, bounds: Sequence[Bound]) -> int:
     """Return the row of a front that comes nearest to some bounds.
 
     It is the design whose largest miss is smallest, as a fraction of the bound; for a bound of 0,
-    in the bound's unit. Of equals, it is the nearest to the best of every objective.
+    in the bound's unit. Of equals, it is the one with the largest Nash product.
     """
     missed = np.zeros(len(front))
     for bound in bounds:
         values = front.designs[bound.objective].to_numpy(dtype=np.float64)
         short = np.where(bound.reached(values), 0.0, np.abs(values - bound.value))
         missed = np.maximum(missed, short / (abs(bound.value) or 1.0))
-    return find_compromise(front.points, front.signs, missed == missed.min())
+    return find_nash_design(front.points, front.objectives, missed == missed.min())
 
 
 def find_best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the row of some designs that is best in an objective, and how many are equal in it.
+    """Return the row of some designs that is best in an objective, and how many equal it.
 
-    Of equals, the nearest to the best of every objective.
+    Of distinct equals, the one with the largest Nash product.
     """
     values = front.points[:, [o.name for o in front.objectives].index(objective.name)]
     equal = among & (values == values[among].min())
-    return find_compromise(front.points, front.signs, equal), int(equal.sum())
+    return find_nash_design(front.points, front.objectives, equal), count_distinct(
+        front.points[equal]
+    )
 
 
 def free_objectives(result: Result, target: Target) -> list[Objective]:
@@ -393,13 +388,12 @@ def _words(
     evaluator: Evaluator, result: Result, target: Target, count: int, named: Sequence[Best]
 ) -> list[str]:
     """Return the answer in sentences: how many designs meet the target, and the named ones."""
-    front = len(result.front)
-    if not front:
+    if not len(result.front):
         return ["No design is on the front yet: none is known to reach it."]
     words = ["No design on the front reaches it."]
     if count:
         reach = "reaches" if count == 1 else "reach"
-        words = [f"{count:,} of the {front:,} designs on the front {reach} it."]
+        words = [f"{count:,} of the {result.front.size} on the front {reach} it."]
     for best in named:
         others = [b.text for b in target.bounds if b.objective != best.objective and not count]
         words.append(f"With {' and '.join(others)}, the {best}." if others else f"The {best}.")

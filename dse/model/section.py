@@ -245,8 +245,8 @@ class StudyResult(Protocol):
     def best(self, objective: str) -> pd.Series[Any]:
         """Return the design with the best value of one objective."""
 
-    def compromise(self) -> pd.Series[Any]:
-        """Return the compromise design of the front."""
+    def nash(self) -> pd.Series[Any]:
+        """Return the Nash design of the front."""
 
 
 SectionPart: TypeAlias = Table | Lines | Bars | Heatmap | Tree

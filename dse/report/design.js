@@ -5,7 +5,7 @@ function fact(column, row) {
   return make("div", {}, make("dt", {}, labelOf(column), column.about && column.about !== "option" ? small(column.about) : null), make("dd", {}, text(column, row)));
 }
 function badges(row) {
-  const marks = row === data.compromise ? ["compromise design"] : [];
+  const marks = row === data.nash ? ["Nash design"] : [];
   for (const objective of objectives) if (objective.best === row) marks.push(`best ${objective.name}`);
   if (standing(row)) marks.push(standing(row));
   return marks.flatMap((mark) => [" ", make("span", { class: "badge" }, mark)]);
@@ -91,7 +91,7 @@ function header(column, ...title) {
 const wordy = (words) => (words.length > 24 ? "words" : "");
 function showBest() {
   const lines = objectives.map((objective) => [`${objective.direction === "maximize" ? "highest" : "lowest"} ${objective.name}`, objective.best, objective.name]);
-  if (data.compromise !== null) lines.push(["compromise design", data.compromise, ""]);
+  if (data.nash !== null) lines.push(["Nash design", data.nash, ""]);
   const shown = [...objectives.map((objective) => objective.column), ...withRole("variable")];
   const rows = lines.map(([name, row, which]) => {
     const cells = shown.map((column) => make("td", { class: `${numberClass(column) || wordy(cell(column, row))} ${column.name === which ? "best" : ""}`, "data-label": column.title }, cell(column, row)));

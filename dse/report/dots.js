@@ -1,4 +1,4 @@
-/* Thousands of designs in 2-D: plotly draws axes, legend, compromise and choice; the dots are painted on a
+/* Thousands of designs in 2-D: plotly draws axes, legend, Nash design and choice; the dots are painted on a
    canvas under them, so that a selection costs no more than painting them again. */
 
 const dots = { on: false, stale: false, layers: [], rows: [], xs: null, ys: null, under: null, down: null };

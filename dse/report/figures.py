@@ -78,15 +78,15 @@ def sweep_figure(name: str, table: pd.DataFrame, objectives: Sequence[tuple[str,
     name : str
         The input.
     table : DataFrame
-        Columns ``best X`` and ``compromise X`` for each objective X, one row a value of the input.
+        Columns ``best X`` and ``nash X`` for each objective X, one row a value of the input.
     objectives : sequence of (str, str)
         Names and units.
     """
     figure = make_subplots(rows=max(len(objectives), 1), shared_xaxes=True, vertical_spacing=0.04)
     figure.update_layout(template="plotly_white", height=120 + 220 * len(objectives))
     for row, (objective, unit) in enumerate(objectives, 1):
-        values = {word: table[f"{word} {objective}"].to_numpy() for word in ("best", "compromise")}
-        scale, shown_unit = prefixed([*values["best"], *values["compromise"]], unit)
+        values = {word: table[f"{word} {objective}"].to_numpy() for word in ("best", "nash")}
+        scale, shown_unit = prefixed([*values["best"], *values["nash"]], unit)
         for (word, drawn), color in zip(values.items(), PALETTE, strict=False):
             line = go.Scatter(
                 x=[plain(str(value)) for value in table.index],

@@ -39,20 +39,20 @@ class Held(NamedTuple):
         How many are of the front.
     total : int
         How many designs the front has.
-    compromise : int or None
-        The row of the front's compromise design; None if there is no front, or one objective.
+    nash : int or None
+        The row of the front's Nash design; None if there is no front, or one objective.
     """
 
     designs: pd.DataFrame
     front: int
     total: int
-    compromise: int | None
+    nash: int | None
 
 
 def held(result: Result, explained: Collection[int] = (), most: int | None = None) -> Held:
     """Choose the designs to draw.
 
-    A thinned front keeps the best, compromise and explained designs.
+    A thinned front keeps the best, Nash and explained designs.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def held(result: Result, explained: Collection[int] = (), most: int | None = Non
     front = np.flatnonzero(on_front)
     middle = None
     if len(front) and len(result.objectives) > 1:
-        middle = int(front[result.front.compromise_row])
+        middle = int(front[result.front.nash_row])
     kept = front
     if len(front) > most:
         always = np.flatnonzero(on_front & (wanted | result.designs.index.isin(bests(result))))

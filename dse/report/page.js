@@ -5,7 +5,7 @@ const thin = data.total > data.front;
 function tellThinned() {
   $("thinned").hidden = !thin;
   if (!thin) return;
-  $("thinned").textContent = `This page holds ${whole(data.front)} of ${whole(data.total)} designs, evenly, with the best of each objective, the compromise design and those explained. All are in ${data.folder}/front.csv.`;
+  $("thinned").textContent = `This page holds ${whole(data.front)} of ${whole(data.total)} designs, evenly, with the best of each objective, the Nash design and those explained. All are in ${data.folder}/front.csv.`;
   $("download").textContent = `Download the ${whole(data.front)} on this page (CSV)`;
   $("download").setAttribute("download", "front-some.csv");
 }

@@ -144,6 +144,8 @@ def key_figures(result: Result) -> list[tuple[str, str]]:
         ("feasible", count(certificate.feasible)),
         ("on the front", count(certificate.non_dominated)),
     ]
+    if result.front.distinct < len(result.front):
+        figures.append(("distinct on the front", count(result.front.distinct)))
     seconds = result.provenance.get("seconds")
     if isinstance(seconds, int | float):
         figures.append(("seconds", f"{seconds:,.3g}" if seconds < 1000 else f"{seconds:,.0f}"))

@@ -44,7 +44,7 @@ def payload(
     """Return the data of the page, ready for JSON.
 
     The designs are the front first, by number, then a sample of dominated ones. The page
-    opens with the design `start`; by default with the compromise design.
+    opens with the design `start`; by default with the Nash design.
     """
     explained = [e.design for e in explanations]
     cut = {number: k for k, each in enumerate(result.cuts) for number in each.first}
@@ -72,8 +72,8 @@ def payload(
         "front": drawn.front,
         "many": len(drawn.designs) > MANY,
         "total": drawn.total,
-        "compromise": drawn.compromise,
-        "start": drawn.compromise if start is None else _row(drawn.designs, start),
+        "nash": drawn.nash,
+        "start": drawn.nash if start is None else _row(drawn.designs, start),
         "infeasible": np.flatnonzero(~feasible).tolist(),
         "drawn": MOST,
         "cuts": [{"name": c.name, "violated": c.violated, "alone": c.alone} for c in result.cuts],

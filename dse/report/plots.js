@@ -84,7 +84,7 @@ function infeasibleShown() {
   const explained = (row) => row === state.selected || designs[row] in data.explanations;
   return $("cloud").checked ? [...infeasible] : [...infeasible].filter(explained);
 }
-/* The traces that 2-D and 3-D share: dominated designs, the front by colour, compromise and choice. */
+/* The traces that 2-D and 3-D share: dominated designs, the front by colour, Nash design and choice. */
 function traces(dimensions, type, size) {
   const dominated = $("dominated").checked ? others : [], broken = infeasibleShown();
   const { rows, unselected } = drawnOfFront(), scatter = (list, name, marker, dot = false) => {
@@ -110,7 +110,7 @@ function traces(dimensions, type, size) {
   const { ink } = theme(), inSight = (row) => row !== null && (row >= count ? broken.includes(row) || dominated.includes(row) : alive[row]);
   const ring = (symbol, color, times, width) => ({ size: size * times, symbol, color, line: { width, color } });
   const marked = (row, name, marker) => scatter(inSight(row) ? [row] : [], name, marker);
-  if (data.compromise !== null) list.push(marked(data.compromise, "compromise design", ring("diamond-open", ink, 2, 2)));
+  if (data.nash !== null) list.push(marked(data.nash, "Nash design", ring("diamond-open", ink, 2, 2)));
   list.push(marked(state.selected, "chosen", ring("circle-open", "#d03050", 2.2, 3)));
   const rails = Object.fromEntries(dimensions.map((d) => {
     const at = byName.get(axes[d].name), shown = [...rows, ...unselected, ...dominated, ...broken];

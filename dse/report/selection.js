@@ -97,6 +97,12 @@ function replay() {
   nAlive = total(alive);
 }
 const rowsOf = (mask) => { const rows = []; for (let row = 0; row < mask.length; row += 1) if (mask[row]) rows.push(row); return rows; };
+/* Designs with equal objectives are one point: its number for each row, and how many points are selected. */
+const pointOf = (() => {
+  const known = new Map(), keyOf = (row) => objectives.map(({ column }) => column.values[row]).join();
+  return Int32Array.from(front, (row) => known.set(keyOf(row), known.get(keyOf(row)) ?? known.size).get(keyOf(row)));
+})();
+const countPoints = (mask) => new Set(pointOf.filter((_, row) => mask[row])).size;
 
 // all views at once
 /* `settled` is false while a pointer moves: the address is written when it rests. */
@@ -116,7 +122,8 @@ function linkedSoon() {
 }
 function tellSelection(bare) {
   const thinly = thin ? " on this page" : "", out = nAlive < count ? `; ${plural(count - nAlive, "is", "are")} out of sight` : "";
-  $("matches").textContent = wrong.length ? "" : `${whole(nSelected)} of ${plural(nAlive, "design")}${thinly}${out}`;
+  const points = countPoints(selected), distinct = points < nSelected ? ` (${whole(points)} distinct)` : "";
+  $("matches").textContent = wrong.length ? "" : `${whole(nSelected)} of ${plural(nAlive, "design")}${distinct}${thinly}${out}`;
   $("wrong").hidden = !wrong.length;
   $("wrong").replaceChildren(...wrong.map(({ at, message, remedy }) => make("div", {}, `character ${at + 1}: ${message}`, remedy ? ` (${remedy})` : "")));
   $("bare").textContent = bare.length ? `Numbers without a unit are in the base unit: ${bare.join(", ")}.` : "";

@@ -14,6 +14,7 @@ from dse.evaluate.front import hypervolume, is_nondominated, scaled
 from dse.model.values import as_data, show_value, titled
 from dse.problems import InputError, Problem
 from dse.result.record import Result
+from dse.search.outcome import count_distinct
 
 _ABSENT = "absent"
 _SILENT = ("run", "report", "study.about")  # keys that affect no design
@@ -29,6 +30,8 @@ class Side:
         The run.
     front, survive, dominated : int
         The number of designs on its front; how many of them the other front dominates, or not.
+    distinct : int
+        The number of distinct points of its front.
     hypervolume : float
         In the cube that both fronts span, with the reference 1.1.
     best : dict of str to float
@@ -41,6 +44,7 @@ class Side:
     dominated: int
     hypervolume: float
     best: dict[str, float]
+    distinct: int
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ class Comparison:
         one, other = self.first, self.second
         return {
             "designs on the front": (one.front, other.front),
+            "distinct designs on the front": (one.distinct, other.distinct),
             "not dominated by the other": (one.survive, other.survive),
             "dominated by the other": (one.dominated, other.dominated),
             "hypervolume": (one.hypervolume, other.hypervolume),
@@ -176,7 +181,8 @@ def compare(
         volume = hypervolume(unit[kept], np.full(len(signs), 1.1))
         best = dict(zip(names, (front.min(axis=0) * signs).tolist(), strict=True))
         survive = int(keep[kept].sum())
-        sides.append(Side(name, len(front), survive, len(front) - survive, volume, best))
+        dominated, distinct = len(front) - survive, count_distinct(front)
+        sides.append(Side(name, len(front), survive, dominated, volume, best, distinct))
     equal = np.array_equal(np.unique(fronts[0], axis=0), np.unique(fronts[1], axis=0))
     differ = _differences(first, second, contents)
     return Comparison(first.objectives, sides[0], sides[1], equal, differ)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.front import find_compromise
+from dse.evaluate.front import find_nash_design
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.problems import DseError
 from dse.result.files import write_bytes
@@ -239,13 +239,13 @@ def registered(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
     """Return the rows of the kept designs that the storage gets: the front, or a part of it.
 
     Of a front of more than `REGISTERED` designs: an even sample, the best design in each objective,
-    and the compromise design.
+    and the Nash design.
     """
     front = np.flatnonzero(outcome.on_front)
     if len(front) <= REGISTERED:
         return front
     points = outcome.evaluated.objectives[front] * evaluator.signs
-    always = [*points.argmin(axis=0).tolist(), find_compromise(points, evaluator.signs)]
+    always = [*points.argmin(axis=0).tolist(), find_nash_design(points, evaluator.objectives)]
     even = np.linspace(0, len(front) - 1, REGISTERED - len(always)).astype(np.int64)
     return np.asarray(front[np.union1d(even, always)])
 
@@ -257,5 +257,5 @@ def part_note(outcome: Outcome) -> str | None:
         return None
     return (
         f"the storage has at most {REGISTERED:,} of the {front:,} designs on the front: an even "
-        "sample, the best in each objective, and the compromise design; front.csv has them all"
+        "sample, the best in each objective, and the Nash design; front.csv has them all"
     )

@@ -263,7 +263,7 @@ def save(
         "objectives": [asdict(o) for o in result.objectives],
         "best": result.summary().to_dict(orient="index"),
         "target": asdict(result.target) if result.target is not None else None,
-        "compromise": result.compromise().name if len(result.front) else None,
+        "nash": result.nash().name if len(result.front) else None,
         "columns": [asdict(c) for c in result.columns.values()],
         "constants": {n: {"value": v, "unit": u} for n, (v, u) in result.constants.items()},
         "cuts": [asdict(cut) for cut in result.cuts],

@@ -12,13 +12,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
-from dse.evaluate.front import find_compromise, hypervolume, scaled
+from dse.evaluate.front import find_nash_design, hypervolume, scaled
 from dse.model.dimension import CLOCK
 from dse.model.filter import Field, read_filter
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Array
 from dse.model.values import amount, plural, worded
 from dse.problems import DseError, InputError, Problem, nearest
+from dse.search.outcome import count_distinct, describe_count
 from dse.search.reproduction import Reproduction
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column", "code"]
@@ -100,6 +101,8 @@ class Certificate:
     detectable : float or None
         The smallest fraction of wrong designs that this check finds with 95 % probability; 0 if
         all designs were evaluated again.
+    distinct : int
+        The number of distinct points of the non-dominated designs.
     """
 
     complete: bool
@@ -119,6 +122,7 @@ class Certificate:
     tolerances: Mapping[str, Sequence[float]] = field(default_factory=dict)
     checked: int = 0
     detectable: float | None = None
+    distinct: int = 0
 
     def checked_on(self, check: Reproduction) -> Certificate:
         """Return the certificate with the designs that were evaluated again."""
@@ -179,9 +183,9 @@ class Best:
     value : float
         The best value.
     design : int
-        The design with this value: of several, the nearest to the best of every objective.
+        The design with this value: of several, the one with the largest Nash product.
     equal : int
-        The number of designs with this value.
+        The number of distinct designs with this value.
     """
 
     objective: str
@@ -244,12 +248,11 @@ def tie_words(equal: int) -> str:
     """Return in words how a tie is broken; nothing for one design.
 
     >>> tie_words(2)
-    '; of the 2 designs with that, it is the nearest to the best of every objective at once'
+    '; of the 2 distinct designs with that, it has the largest Nash product'
     """
     if equal == 1:
         return ""
-    nearest = "the nearest to the best of every objective at once"
-    return f"; of the {equal:,} designs with that, it is {nearest}"
+    return f"; of the {equal:,} distinct designs with that, it has the largest Nash product"
 
 
 class EmptyFrontError(DseError):
@@ -289,6 +292,16 @@ class Front:
         """The objectives as an array (designs, objectives), signed: lower is better."""
         values = self.designs[[o.name for o in self.objectives]].to_numpy(dtype=np.float64)
         return np.asarray(values * self.signs)
+
+    @cached_property
+    def distinct(self) -> int:
+        """The number of designs with different objectives: equal ones are one point."""
+        return count_distinct(self.points)
+
+    @property
+    def size(self) -> str:
+        """Both numbers in words, such as ``"589 designs (439 distinct)"``."""
+        return describe_count(self.points)
 
     def where(self, text: str) -> Self:
         """Return the designs that satisfy a filter, such as ``"area < 200 kLUT and lanes > 1"``.
@@ -330,7 +343,7 @@ class Front:
         return known
 
     def best(self, objective: str) -> pd.Series[Any]:
-        """Return the best design in one objective; of equals, the nearest to the ideal.
+        """Return the best design in one objective; of equals, the largest Nash product.
 
         Raises
         ------
@@ -349,7 +362,7 @@ class Front:
         equal = values == values.min()
         if equal.sum() == 1:
             return self.row(int(np.argmin(values)))
-        return self.row(find_compromise(self.points, self.signs, equal))
+        return self.row(find_nash_design(self.points, self.objectives, equal))
 
     def row(self, position: int) -> pd.Series[Any]:
         """Return the design in a row of `designs`: plain numbers and texts, named by its number."""
@@ -358,23 +371,21 @@ class Front:
         name = self.designs.index[position]
         return pd.Series(values, index=self.designs.columns, name=name, dtype=object)
 
-    def compromise(self) -> pd.Series[Any]:
-        """Return the design nearest to the ideal, each objective scaled to its range on the front.
-
-        Objectives that span more than two decades are scaled in the logarithm.
+    def nash(self) -> pd.Series[Any]:
+        """Return the design with the largest Nash product; see `dse.evaluate.front`.
 
         Raises
         ------
         EmptyFrontError
             If there is no design.
         """
-        return self.row(self.compromise_row)
+        return self.row(self.nash_row)
 
     @cached_property
-    def compromise_row(self) -> int:
-        """The row of the compromise design, computed once, because a front may be large."""
+    def nash_row(self) -> int:
+        """The row of the Nash design, computed once, because a front may be large."""
         self._require_design()
-        return find_compromise(self.points, self.signs)
+        return find_nash_design(self.points, self.objectives)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume up to a reference point.
@@ -462,9 +473,9 @@ class Result:
         """Return the best design in one objective."""
         return self.front.best(objective)
 
-    def compromise(self) -> pd.Series[Any]:
-        """Return the design of the front that is nearest to the ideal."""
-        return self.front.compromise()
+    def nash(self) -> pd.Series[Any]:
+        """Return the design of the front with the largest Nash product."""
+        return self.front.nash()
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume of the front; see `Front.hypervolume`."""

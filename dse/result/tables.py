@@ -28,7 +28,7 @@ from dse.search.diagnosis import (
     find_inert_variables,
     note_skipped,
 )
-from dse.search.outcome import Outcome
+from dse.search.outcome import Outcome, count_distinct
 from dse.search.tally import Tally
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
@@ -124,6 +124,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         statement,
         stopped,
         outcome.numbered,
+        distinct=count_distinct(outcome.evaluated.objectives[outcome.on_front]),
         **(_proven(outcome) if not tally.raised else {}),
     )
 

@@ -161,6 +161,17 @@ def count_distinct(points: Array) -> int:
     return len(points) - int(same.sum())
 
 
+def describe_count(points: Array, noun: str = "design") -> str:
+    """Return the number of designs with some points, and of distinct points if they are fewer.
+
+    >>> describe_count(np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 1.0]]))
+    '3 designs (2 distinct)'
+    """
+    distinct = count_distinct(points)
+    more = f" ({distinct:,} distinct)" if distinct < len(points) else ""
+    return plural(len(points), noun) + more
+
+
 def outcome_of_sample(
     evaluator: Evaluator, points: Points, evaluated: Evaluated, method: str
 ) -> Outcome:
@@ -225,13 +236,11 @@ def statement(
     are = "is" if len(front) == 1 else "are"
     were = "was" if evaluated == 1 else "were"
     if complete:
-        points = count_distinct(front)
-        distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
         every = "the 1 design" if evaluated == 1 else f"all {evaluated:,} designs"
         looked = f"table {were} looked at" if is_table else f"space {were} evaluated"
         return (
             f"Complete: {every} of the {looked}, and the "
-            f"{len(front):,} on the front {are} its whole Pareto front{distinct}."
+            f"{describe_count(front)} on the front {are} its whole Pareto front."
             f"{' It says nothing of designs that are not in the table.' if is_table else ''}"
         )
     nearest = is_table and method != "exhaustive"
@@ -240,6 +249,6 @@ def statement(
     samples = f" in {evaluated + repeats:,} draws, {repeats:,} of which repeated one"
     return (
         f"Not certified: {plural(evaluated, 'design')}{space} {were} evaluated by {how}"
-        f"{samples if repeats else ''}; {len(front):,} {are} non-dominated among them."
+        f"{samples if repeats else ''}; {describe_count(front)} {are} non-dominated among them."
         f"{' Each sample counts as the nearest row of the table.' if nearest else ''}"
     )

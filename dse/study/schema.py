@@ -430,6 +430,9 @@ class ObjectiveTable(Table):
         default_factory=list,
         description="the weights of scenarios in a mean: one list, or one list per input",
     )
+    weight: Annotated[StrictFloat, Field(gt=0, le=100)] = Field(
+        1.0, description="how much it counts in the choice of the recommended design"
+    )
 
 
 class ConstraintTable(Table):

@@ -1,4 +1,4 @@
-"""The best design per objective and the compromise design, as a table or list."""
+"""The best design per objective and the Nash design, as a table or list."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def best_designs(result: Result, console: Console) -> list[Table | Padding | str
     front = result.front
     rows = [(f"best {o.name}", front.best(o.name)) for o in result.objectives]
     if len(result.objectives) > 1:
-        rows.append(("compromise", front.compromise()))
+        rows.append(("Nash design", front.nash()))
     names: dict[str, list[str]] = {}
     designs = {str(design.name): design for _, design in rows}
     for label, design in rows:

@@ -70,11 +70,11 @@ def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
 
 @needs("profiles")
 def blocks(study: Study, result: StudyResult) -> Section:
-    """Return the section: the moved blocks of the best compromise, and of each design of the front.
+    """Return the section: the moved blocks of the Nash design, and of each design of the front.
 
     The study has the model :func:`objectives.partition.optimal` under its own quantity names.
     """
-    design = result.compromise()
+    design = result.nash()
     words, parts = [], list[SectionPart]()
     for workload in workloads_used(study, result):
         found = moved_in(study, design, workload)
@@ -180,7 +180,7 @@ def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
     name = found.graph.program
     there = functions[functions["area [instruction]"] > 0]
     if there.empty:
-        return f"{name}: design {design}, the best compromise, moves nothing."
+        return f"{name}: design {design}, the Nash design, moves nothing."
     names = [
         f"{row['function']} ({_at(row['lines that move'])}{row['share that moves [%]']:.3g} %)"
         for _, row in there.head(5).iterrows()
@@ -188,7 +188,7 @@ def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
     more = f" and {len(there) - 5} more" if len(there) > 5 else ""
     area = int(found.graph.area[found.moved].sum())
     return (
-        f"{name}: design {design}, the best compromise, moves {int(found.moved.sum())} of "
+        f"{name}: design {design}, the Nash design, moves {int(found.moved.sum())} of "
         f"{plural(len(found.graph), 'block')} to the accelerator, "
         f"{100 * found.share[found.moved].sum():.3g} % of the time on the CPU in "
         f"{area:,} instructions: "

@@ -96,9 +96,9 @@ def test_bottlenecks_are_not_denied_if_no_input_says_which_way_is_better() -> No
 
 
 def test_a_design_is_given_by_its_number_or_its_row() -> None:
-    compromise = _result().compromise()
-    by_row, by_number = _study().explain(_result(), compromise, int(str(compromise.name)))
-    assert by_row.design == by_number.design == compromise.name
+    design = _result().nash()
+    by_row, by_number = _study().explain(_result(), design, int(str(design.name)))
+    assert by_row.design == by_number.design == design.name
     with pytest.raises(dse.InputError, match="there is no design 99") as caught:
         _study().explain(_result(), 99)
     assert "--design" not in str(caught.value)

@@ -23,8 +23,8 @@ def test_each_value_is_a_run_of_its_own_and_a_point_of_the_figure(toy: dse.Study
         assert sweep.results[size].designs.equals(alone.designs)
         assert sweep.table.loc[size, "front"] == len(alone.front)
         assert sweep.table.loc[size, "best speed"] == alone.best("speed")["speed"]
-        assert sweep.table.loc[size, "compromise cost"] == alone.compromise()["cost"]
-        assert sweep.compromise().loc[size, "design"] == alone.compromise().name
+        assert sweep.table.loc[size, "nash cost"] == alone.nash()["cost"]
+        assert sweep.nash().loc[size, "design"] == alone.nash().name
         assert sweep.best("cost").loc[size, "lanes"] == alone.best("cost")["lanes"]
     assert sweep.table.index.name == "size"
     assert sweep.best("cost")["lanes"].dtype == int
@@ -33,7 +33,7 @@ def test_each_value_is_a_run_of_its_own_and_a_point_of_the_figure(toy: dse.Study
     assert list(best.x) == SIZES
     assert list(best.y) == pytest.approx(sweep.table["best speed"].tolist())
     assert figure.layout.yaxis2.title.text == "cost [LUT]"
-    assert {t.name for t in figure.data} == {"best", "compromise"}
+    assert {t.name for t in figure.data} == {"best", "nash"}
 
 
 def test_a_value_without_a_feasible_design_is_reported_and_kept(toy: dse.Study) -> None:
@@ -46,7 +46,7 @@ def test_a_value_without_a_feasible_design_is_reported_and_kept(toy: dse.Study) 
     sweep.plot()
     nowhere = toy.sweep("clock", ["100 GHz"], workers=1)
     assert nowhere.table["front"].tolist() == [0]
-    assert len(nowhere.compromise()) == 0
+    assert len(nowhere.nash()) == 0
     nowhere.plot()
 
 

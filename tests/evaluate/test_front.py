@@ -1,9 +1,10 @@
-"""Fronts: filter, archive, hypervolume, recall, scaling and compromise against brute force."""
+"""Fronts: filter, archive, hypervolume, recall, scaling and Nash design against brute force."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from optuna._hypervolume import compute_hypervolume
 from optuna.study._multi_objective import _is_pareto_front
 
 from dse.evaluate import front
+from dse.evaluate.criteria import Direction, Objective
 from dse.evaluate.front import (
     Archive,
     FrontBuilder,
-    find_compromise,
+    find_nash_design,
     hypervolume,
     is_nondominated,
     ranks,
@@ -250,14 +252,77 @@ def test_scaled_stays_in_the_cube_and_keeps_the_order(points: Floats) -> None:
         assert (np.diff(share[order]) >= 0).all()
 
 
-def test_compromise_is_nearest_to_the_ideal() -> None:
-    points = np.array([[0.0, 10.0], [2.0, 3.0], [10.0, 0.0], [5.0, 5.0]])
-    assert find_compromise(points, np.ones(2)) == 1
-    assert (
-        find_compromise(points * -1, -np.ones(2)) == 3
-    )  # maximized: (5, 5) is nearest to (10, 10)
-    decades = np.array([[1.0, 1e6], [1e3, 1e3], [1e5, 10.0], [1e6, 1.0]])
-    assert find_compromise(decades, np.ones(2)) == 1
+def _goals(
+    *directions: Direction, worth: float | None = None, weights: Any = ()
+) -> list[Objective]:
+    """Return objectives such as ``"minimize"``; `worth` is of the maximized ones."""
+    weights = weights or [1.0] * len(directions)
+    return [
+        Objective(
+            f"o{i}", "", way, "1", "", "", worth=worth if way == "maximize" else None, weight=weight
+        )
+        for i, (way, weight) in enumerate(zip(directions, weights, strict=True))
+    ]
+
+
+def _signed(values: Any, goals: list[Objective]) -> Floats:
+    return np.asarray(values, dtype=float) * [goal.sign for goal in goals]
+
+
+BENEFIT_AND_COST = [(1.1, 1), (3, 10), (4, 40)]  # a gain of 0.1, 0.2 and 0.075 per unit of cost
+
+
+@pytest.mark.parametrize(
+    ("values", "goals", "row"),
+    [
+        ([(1, 8), (2, 3), (8, 1)], _goals("minimize", "minimize"), 1),  # products 8, 6, 8
+        ([(1, 8), (3, 3), (8, 1)], _goals("minimize", "minimize"), 0),  # 8, 9, 8: the first
+        ([(1, 8), (2, 3), (8, 1)], _goals("minimize", "minimize", weights=[1, 3]), 2),
+        (BENEFIT_AND_COST, _goals("maximize", "minimize", worth=1.0), 1),
+        (BENEFIT_AND_COST, _goals("maximize", "minimize"), 0),
+        ([(1, 1e-9), *BENEFIT_AND_COST], _goals("maximize", "minimize", worth=1.0), 2),
+        ([(0.9, 1), (0.5, 0.05)], _goals("maximize", "minimize", worth=1.0), 1),  # no gain in any
+        ([(5, 0), (1, 1), (9, -1)], _goals("minimize", "minimize"), 2),  # 5√10, 10, 9
+        ([(math.inf, 1), (9, 9)], _goals("minimize", "minimize"), 1),
+        ([(math.inf, 2), (math.inf, 1)], _goals("minimize", "minimize"), 1),
+    ],
+)
+def test_nash_design_has_the_largest_product(values: Any, goals: Any, row: int) -> None:
+    assert find_nash_design(_signed(values, goals), goals) == row
+
+
+MIXED = _goals("maximize", "maximize", "minimize")
+
+
+@st.composite
+def mixed_points(draw: st.DrawFn) -> Floats:
+    cell = st.integers(1, 12)
+    rows = draw(st.lists(st.tuples(cell, cell, cell), min_size=1, max_size=12))
+    return _signed(rows, MIXED)
+
+
+@given(mixed_points(), st.data())
+def test_nash_design_stays_if_others_come_go_or_are_copied(points: Floats, data: Any) -> None:
+    row = find_nash_design(points, MIXED)
+    counts = data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
+    counts[row] = max(counts[row], 1)  # others are removed, any is copied
+    some = np.repeat(points, counts, axis=0)
+    assert some[find_nash_design(some, MIXED)].tolist() == points[row].tolist()
+    worse = points + np.array(data.draw(st.tuples(*[st.integers(1, 3)] * 3)))  # dominated
+    more = np.concatenate([worse * [1, 1, 100], points])
+    assert more[find_nash_design(more, MIXED)].tolist() == points[row].tolist()
+
+
+@given(mixed_points(), st.tuples(*[st.floats(1e-9, 1e9)] * 3))
+def test_nash_design_is_the_same_in_any_unit(points: Floats, factors: Any) -> None:
+    assert find_nash_design(points * factors, MIXED) == find_nash_design(points, MIXED)
+
+
+@given(mixed_points(), st.integers(0, 2), st.sampled_from([2.0, 3.0]))
+def test_a_weight_never_makes_its_objective_worse(points: Floats, k: int, weight: float) -> None:
+    weighted = [replace(goal, weight=weight if i == k else 1.0) for i, goal in enumerate(MIXED)]
+    chosen = points[find_nash_design(points, weighted), k]
+    assert chosen <= points[find_nash_design(points, MIXED), k]
 
 
 @settings(max_examples=3)

@@ -206,7 +206,7 @@ def test_a_tenth_more_against_all_designs_of_the_front() -> None:
     front: Any = result.front.designs
     every = np.ones(len(front), dtype=bool)
     top = int(str(result.best("speed").name))
-    for start in (int(str(result.compromise().name)), top):
+    for start in (int(str(result.nash().name)), top):
         steps, here = find_steps(made.evaluator, result, start, every), front.loc[start]
         assert steps.keys() == {"10 % more speed", "10 % less area", "10 % less power"}
         for label, text in steps.items():

@@ -230,7 +230,7 @@ def test_explain_on_the_command_line(folder: Path) -> None:
 
 
 def test_a_filter_chooses_the_design_to_explain(folder: Path) -> None:
-    wanted = dse.load_result(folder).where("schedule_period > 100").compromise().name
+    wanted = dse.load_result(folder).where("schedule_period > 100").nash().name
     text = "schedule_period > 100"
     _, out, _ = ask(folder, "--where", text, "--json")
     assert json.loads(out)["design"] == wanted
@@ -238,7 +238,7 @@ def test_a_filter_chooses_the_design_to_explain(folder: Path) -> None:
         "explain", str(folder), "--where", "latency < 1 ns", cwd=folder, columns=200
     )
     assert code == 2
-    assert "no design of the 252 on the front satisfies 'latency < 1 ns'" in err
+    assert "none of the 252 designs on the front satisfies 'latency < 1 ns'" in err
 
 
 def test_an_advised_value_on_which_a_model_raises_loses_that_advice_alone(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_functions_of_a_script_are_named(tmp_path: Path) -> None:
     assert "its script gave the functions call, loaded as models" in err
     assert "study.explain(result, 17)" in err
     (found,) = study.explain(result)  # the way that the message names
-    assert found.design == result.compromise().name
+    assert found.design == result.nash().name
     study.report(result, tmp_path / "own.html")
     assert "</html>" in (tmp_path / "own.html").read_text()
 

@@ -110,10 +110,10 @@ def test_why_a_design_is_infeasible(toy: dse.Study) -> None:
 
 def test_one_design_a_table_a_row_or_a_mapping_and_texts_with_units(toy: dse.Study) -> None:
     result = toy.run(workers=1)
-    compromise = result.compromise()
-    by_row = toy.evaluate(compromise)
-    assert list(by_row.index) == [compromise.name]
-    assert by_row["speed"].iloc[0] == compromise["speed"]
+    design = result.nash()
+    by_row = toy.evaluate(design)
+    assert list(by_row.index) == [design.name]
+    assert by_row["speed"].iloc[0] == design["speed"]
     table = toy.evaluate(result.front.designs)
     assert table["feasible"].all()
     assert table["speed"].equals(result.front.designs["speed"])

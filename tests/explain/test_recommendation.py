@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,6 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.evaluate.front import scaled
 from dse.explain.explanation import explain, explanation_cost
 from dse.explain.recommendation import (
     EXPLAINED,
@@ -51,7 +51,7 @@ def test_the_least_that_meets_the_target_is_recommended_and_opens_the_page(tmp_p
     front: Any = result.front.designs
     every: Any = result.designs
     cheapest = int(str(front[front["speedup"] >= 12]["area"].idxmin()))
-    assert cheapest != result.compromise().name
+    assert cheapest != result.nash().name
     answer = result.answer()
     row = front.loc[cheapest]
     variables = f"lanes {row['lanes']}, depth {row['depth']}, bus {row['bus']}"
@@ -70,10 +70,10 @@ def test_the_least_that_meets_the_target_is_recommended_and_opens_the_page(tmp_p
     assert re.search(rf'"start": ?{data["start"]},', page)
 
 
-def test_of_several_free_objectives_the_nearest_to_all_is_recommended() -> None:
+def test_of_several_free_objectives_the_largest_product_is_recommended() -> None:
     result = logca(target={"reach": "speedup >= 10"}).run()
     answer = result.answer()
-    assert answer.fields["why"].startswith("meets speedup >= 10, nearest to the best of every")
+    assert answer.fields["why"].startswith("meets speedup >= 10, largest Nash product, of ")
     assert all(result.front.designs["speedup"][e.design] >= 10 for e in answer.designs)
 
 
@@ -98,7 +98,7 @@ def test_the_nearest_to_several_bounds_misses_each_by_little() -> None:
     assert nearest.design == miss.max(axis=1).idxmin()
 
 
-def test_of_equal_designs_the_nearest_to_the_best_of_all_is_named() -> None:
+def test_of_equal_designs_the_largest_product_is_named() -> None:
     result = logca(target={"reach": "speedup >= 5", "least": "acceleration"}).run()
     front: Any = result.front.designs
     meets = front[front["speedup"] >= 5]
@@ -108,17 +108,18 @@ def test_of_equal_designs_the_nearest_to_the_best_of_all_is_named() -> None:
     assert result.target is not None
     assert {answer.designs[0].design} == {each.design for each in result.target.best}
     assert answer.designs[0].design in ties.index
-    assert f"of {len(ties)} equal designs the nearest" in answer.fields["why"]
-    assert f"of the {len(ties)} designs with that, it is the nearest" in result.target.words[1]
+    assert f"of {len(ties)} distinct designs the largest Nash product" in answer.fields["why"]
+    assert f"of the {len(ties)} distinct designs with that, it has" in result.target.words[1]
 
 
-def test_the_best_of_equals_is_the_nearest_to_the_best_of_all() -> None:
+def test_the_best_of_equals_has_the_largest_product() -> None:
     front = logca().run().front
-    unit, _ = scaled(front.points, front.signs)
+    table: Any = front.designs
+    product = ((table["speedup"] - 1) * table["overhead"] / table["acceleration"]).to_numpy()
     not_first = 0
     for i, objective in enumerate(front.objectives):
         equal = np.flatnonzero(front.points[:, i] == front.points[:, i].min())
-        wanted = min(equal.tolist(), key=lambda row: float((unit[row] ** 2).sum()))
+        wanted = max(equal.tolist(), key=lambda row: float(product[row]))
         assert front.best(objective.name).name == front.designs.index[wanted]
         not_first += wanted != equal[0]
     assert not_first > 0
@@ -152,7 +153,7 @@ def test_where_some_designs_are_beneficial_only_these_are_recommended() -> None:
         losing = int((speedups <= 1).sum())
         counts.add(losing)
         is_ = "is" if losing == 1 else "are"
-        said = f"{losing} of {len(speedups)} designs on the front {is_} not beneficial."
+        said = f"{losing} of {result.front.size} on the front {is_} not beneficial."
         assert answer.verdict == (said if losing else "")
         assert answer.beneficial
         for each in answer.designs:
@@ -167,10 +168,35 @@ def test_where_some_designs_are_beneficial_only_these_are_recommended() -> None:
 # The recommended design -----------------------------------------------------------------------
 
 
-def test_the_compromise_is_recommended_with_its_values_limits_and_change() -> None:
+def test_weights_change_the_recommended_design_and_stand_in_its_reason(tmp_path: Path) -> None:
+    chosen = []
+    for weight in (0.2, 1, 5):
+        fast = {"maximize": "speedup", "weight": weight}
+        made = study(host_time=9000.0, objective=[fast, {"minimize": "area"}])
+        result = made.run(tmp_path / str(weight))
+        why = result.answer().fields["why"]
+        assert ("with the weight speedup" in why) == (weight != 1)
+        assert result.nash().name == dse.load_result(tmp_path / str(weight)).nash().name
+        chosen.append((result.nash()["speedup"], result.nash()["area"]))
+    assert chosen == sorted(chosen) and len(set(chosen)) > 1
+    for wrong in (0, -1.0, "2"):
+        with pytest.raises(dse.InputError, match="weight"):
+            study(objective=[{"maximize": "speedup", "weight": wrong}])
+
+
+def test_designs_with_equal_objectives_are_one_point_in_counts(tmp_path: Path) -> None:
+    result = study(host_time=2600.0).run(tmp_path / "run")
+    size, front = f"{len(result.front)} designs ({result.front.distinct} distinct)", result.front
+    assert result.front.distinct == len(np.unique(front.points, axis=0)) < len(front)
+    certificate = json.loads((tmp_path / "run" / "summary.json").read_text())["certificate"]
+    assert certificate["distinct"] == result.front.distinct
+    assert size in result.certificate.statement and size in repr(result) and size in repr(front)
+
+
+def test_the_nash_design_is_recommended_with_its_values_limits_and_change() -> None:
     answer, result = answered(study(host_time=9000.0))
     best = answer.designs[0]
-    assert best.design == result.compromise().name
+    assert best.design == result.nash().name
     assert {each.role: each.design for each in answer.designs[1:]} == {
         "highest speedup": result.best("speedup").name,
         "lowest area": result.best("area").name,
@@ -232,14 +258,11 @@ def test_a_step_names_all_variables_that_change_together() -> None:
     result = dse.from_mapping(content, {"pair": pair}).run()
     answer = result.answer()
     here: Any = result.designs.loc[answer.designs[0].design]
-    assert here["lanes"] == here["ports"] < 4
-    more = int(here["lanes"]) + 1
-    there = result.designs.query(f"lanes == {more} and ports == {more}").index[0]
+    assert here["lanes"] == here["ports"] == 1
+    there = result.designs.query("lanes == 2 and ports == 2").index[0]
     assert "change" not in answer.fields
-    gain, price = 100 / more, 100 / (more - 1)
     assert answer.steps["10 % more speedup"] == (
-        f"lanes {more - 1} → {more}, ports {more - 1} → {more} (design {there}): "
-        f"speedup {more + 1} (+{gain:.3g} %), area {150 * more} LUT (+{price:.3g} %)"
+        f"lanes 1 → 2, ports 1 → 2 (design {there}): speedup 3 (+50 %), area 300 LUT (×2)"
     )
 
 
@@ -336,7 +359,7 @@ def test_the_sample_follows_from_the_evaluations_of_the_search(
     toy: tuple[dse.Study, dse.StudyResult], tmp_path: Path
 ) -> None:
     made, result = toy
-    named = {*named_designs(made, result), int(str(result.compromise().name))}
+    named = {*named_designs(made, result), int(str(result.nash().name))}
     named |= {int(str(result.front.best(o.name).name)) for o in result.objectives}
     sizes = []
     for evaluated in (0, 40 * explanation_cost(made, result)):

@@ -88,14 +88,14 @@ def test_what_is_no_result_no_path_and_no_design_is_reported(tmp_path: Path) -> 
     made: Any = study()
     result = made.run(tmp_path / "run")
     no_path: Any = 3
-    assert result.explain("compromise").design == result.compromise().name
-    assert made.explain(result, "compromise", 3)[0].design == result.compromise().name
+    assert result.explain("nash").design == result.nash().name
+    assert made.explain(result, "nash", 3)[0].design == result.nash().name
     cases: list[tuple[Any, str]] = [
         (lambda: dse.compare(result, made), "second: is of the type Study, not the result of a"),
         (lambda: dse.compare(made, result), "first: is of the type Study, not the result of a"),
         (lambda: dse.load(no_path), "3 is not a path"),
         (lambda: dse.load_result(no_path), "give the path of a run's folder"),
-        (lambda: result.explain("abc"), '"compromise"'),
+        (lambda: result.explain("abc"), '"nash"'),
     ]
     for wrong, message in cases:
         with pytest.raises(dse.InputError) as error:
@@ -103,6 +103,6 @@ def test_what_is_no_result_no_path_and_no_design_is_reported(tmp_path: Path) -> 
         assert message in str(error.value)
     done = CliRunner().invoke(commands, ["explain", str(tmp_path / "run"), "--design", "abc"])
     assert done.exit_code == 2
-    assert "'abc' is neither the number of a design, as in front.csv, nor compromise" in " ".join(
+    assert "'abc' is neither the number of a design, as in front.csv, nor nash" in " ".join(
         done.output.split()
     )

@@ -184,10 +184,10 @@ def _certificate(sampled: bool, count: int, feasible: int, front: int) -> Certif
 
 
 def explanations(found: StudyResult, count: int) -> list[Explanation]:
-    """Return explanations of the compromise design and of every so many designs of the front."""
+    """Return explanations of the Nash design and of every so many designs of the front."""
     numbers = found.front.designs.index
     some = numbers[:: max(1, len(numbers) // count)].tolist()
-    named = [found.compromise().name] if len(numbers) else []
+    named = [found.nash().name] if len(numbers) else []
     return [explanation(found, int(number)) for number in sorted({*some, *named})]
 
 

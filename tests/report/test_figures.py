@@ -222,10 +222,10 @@ def test_a_large_front_is_thinned_and_keeps_what_matters(monkeypatch: pytest.Mon
     assert numbers == sorted(numbers)
     must = {
         explained,
-        found.compromise().name,
+        found.nash().name,
         *(found.best(o.name).name for o in found.objectives),
     }
     assert must <= set(numbers)
-    assert drawn_few.compromise is not None
-    assert drawn_few.designs.index[drawn_few.compromise] == found.compromise().name
+    assert drawn_few.nash is not None
+    assert drawn_few.designs.index[drawn_few.nash] == found.nash().name
     assert f"front (100 of {len(found.front):,})" in {t.name for t in plot.front_figure(found).data}

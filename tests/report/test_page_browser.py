@@ -73,7 +73,7 @@ def test_every_plot_is_drawn(
     assert len(front)
     points = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")
     held = int(found.designs["feasible"].sum())
-    assert len(points) == held + 2  # and the marks of compromise and choice
+    assert len(points) == held + 2  # and the marks of Nash design and choice
     assert colored_pixels(chrome, one("#plane")) > 2_000
     for name in ("space", "parallel"):
         plot = open_tab(chrome, name)
@@ -228,7 +228,7 @@ def test_the_curves_of_a_study(chrome: Chrome, tmp_path: Path, one: One) -> None
     marked = set(texts(chrome, "#curve-0 .annotation-text"))
     at_load = {"186.9 ns at 5", "211.2 ns at 4"}, {"112.3 ns at 2", "141.1 ns at 2"}
     assert "this design" in marked
-    assert any(marked >= least for least in at_load)  # whichever load the compromise is at
+    assert any(marked >= least for least in at_load)  # whichever load the Nash design is at
     rows = texts(chrome, ".curve tbody tr")
     assert [row.split()[0] for row in rows] == names
     one("#filter").send_keys("design == 250")  # an explanation without curves, or none

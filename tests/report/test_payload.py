@@ -101,16 +101,16 @@ def test_explained_designs_are_held_even_where_dominated() -> None:
     assert len(numbers) < len(found.designs) / 2
 
 
-def test_the_compromise_is_on_the_front_and_no_objective_is_at_its_worst() -> None:
+def test_the_nash_design_is_on_the_front_and_no_objective_is_at_its_worst() -> None:
     found = result(4)
     data = payload(found, [], Path("run"))
     front = found.designs[found.designs["on_front"]]
-    compromise = front.iloc[data["compromise"]]
+    design = front.iloc[data["nash"]]
     for objective in found.objectives:
         values = front[objective.name]
         worst = values.max() if objective.direction == "minimize" else values.min()
-        assert compromise[objective.name] != worst
-    assert payload(result(1), [], Path("run"))["compromise"] is None
+        assert design[objective.name] != worst
+    assert payload(result(1), [], Path("run"))["nash"] is None
 
 
 def test_the_page_has_the_fields_of_an_explanation() -> None:
@@ -174,7 +174,7 @@ def test_a_front_without_designs_is_said_and_not_raised(tmp_path: Path) -> None:
     found.designs[["feasible", "on_front"]] = False
     page, _ = written(tmp_path, found)
     data = json.loads(page.texts["data"])
-    assert (data["front"], data["compromise"]) == (0, None)
+    assert (data["front"], data["nash"]) == (0, None)
 
 
 def test_key_figures_the_end_of_a_search_and_provenance_in_words() -> None:
@@ -202,4 +202,4 @@ def test_the_best_designs_of_the_page_are_those_of_the_result(crypto_run: Path) 
     numbers = unpacked(data["designs"])
     best = {o["name"]: int(numbers[o["best"]]) for o in data["objectives"]}
     assert best == {o.name: found.front.best(o.name).name for o in found.objectives}
-    assert best["break_even"] == int(str(found.front.compromise().name))
+    assert best["break_even"] == int(str(found.front.nash().name))

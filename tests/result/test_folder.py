@@ -165,8 +165,8 @@ def test_what_a_run_that_was_killed_leaves_is_swept(finished: Path, tmp_path: Pa
 def test_folders_of_each_format_open(folder: Path) -> None:
     result = dse.load_result(folder)
     assert len(result.front) > 0
-    compromise = int(str(result.front.compromise().name))
-    assert result.explain(compromise).design == compromise
+    design = int(str(result.front.nash().name))
+    assert result.explain(design).design == design
     assert any(f.name == f"format-{FORMAT}" for f in KEPT.iterdir())
 
 

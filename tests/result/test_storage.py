@@ -70,7 +70,7 @@ def test_of_a_very_large_front_the_storage_has_an_even_part_and_says_so(
     numbers = [trial.user_attrs["design"] for trial in kept.get_trials(deepcopy=False)]
     assert 36 <= len(numbers) <= 40
     assert set(numbers) <= set(front.index)
-    special = {result.compromise().name, *(result.best(o.name).name for o in result.objectives)}
+    special = {result.nash().name, *(result.best(o.name).name for o in result.objectives)}
     assert special <= set(numbers)
     positions = np.sort(front.index.get_indexer(pd.Index(numbers)))
     assert np.diff(positions).max() <= np.ceil(len(front) / 36)  # even

@@ -413,7 +413,7 @@ def test_a_run_that_is_cut_short_before_anything_is_feasible_says_so(
     assert (result.certificate.feasible, len(result.front)) == (0, 0)
     assert "interrupted" in str(result)
     assert len(result.summary()) == 0
-    for request in (result.compromise, lambda: result.best("speed")):
+    for request in (result.nash, lambda: result.best("speed")):
         with pytest.raises(EmptyFrontError, match="no design on the front"):
             request()
     assert len(load_result(tmp_path / "out").front) == 0

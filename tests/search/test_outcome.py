@@ -116,10 +116,14 @@ def test_the_growth_of_a_large_front_is_estimated_closely(objectives: int) -> No
 
 def test_one_design_on_the_front_is_reported_in_the_singular() -> None:
     one, two = np.array([[1.0]]), np.array([[1.0], [1.0]])
-    assert "the 1 on the front is its whole Pareto front." in statement("x", 5, 5, one, 0, True)
-    assert "(1 distinct point)" in statement("x", 5, 5, two, 0, True)
+    assert "the 1 design on the front is its whole Pareto front." in statement(
+        "x", 5, 5, one, 0, True
+    )
+    assert "the 2 designs (1 distinct) on the front are its whole Pareto front." in statement(
+        "x", 5, 5, two, 0, True
+    )
     part = statement("exhaustive", 5, 3, one, 0, False)
-    assert "evaluated by exhaustive search; 1 is non-dominated" in part
+    assert "evaluated by exhaustive search; 1 design is non-dominated" in part
     outcome = outcome_of_sample(JUDGE, *sampled(1), "x")
     raised = replace(outcome.tally, raised=1, evaluated=1)
     skipped = describe_skipped(replace(outcome, tally=raised))

@@ -90,9 +90,9 @@ def test_no_name_in_the_summary_is_broken(runs: Path) -> None:
         for name in ("break_even", "peak_speedup"):
             assert re.search(rf"\b{name}\b", text)
         if columns == 44:
-            assert "best speedup, best break_even, compromise: design 4" in " ".join(text.split())
+            assert "best speedup, best break_even, Nash design: design 4" in " ".join(text.split())
     text = text[text.index("Complete") :].partition("a tenth")[0]
-    rows = [line for line in text.splitlines() if re.match(r"^(best|compromise| {8})", line)]
+    rows = [line for line in text.splitlines() if re.match(r"^(best|Nash| {8})", line)]
     rows = [row for row in rows if re.search(r"\d\.\d", row)]
     points = [[found.start() for found in re.finditer(r"(?<=\d)\.(?=\d)", row)] for row in rows]
     assert len(points) == 2
@@ -113,7 +113,7 @@ def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
     assert sum(shares) == pytest.approx(1)
 
 
-def test_explain_without_a_design_takes_the_compromise_and_a_bad_folder_is_reported(
+def test_explain_without_a_design_takes_the_nash_design_and_a_bad_folder_is_reported(
     runs: Path,
 ) -> None:
     assert "design 4 of" in _dse("explain", "sparc_evolution", cwd=runs).stdout

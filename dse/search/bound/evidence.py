@@ -17,7 +17,7 @@ from dse.model.values import listed, percent, plural, show
 from dse.search.bound.boxes import design_numbers
 from dse.search.bound.ranges import Ranges
 from dse.search.convergence import convergence_table
-from dse.search.outcome import Gap, Ground, Outcome, count_distinct
+from dse.search.outcome import Gap, Ground, Outcome, describe_count
 from dse.search.tally import Tally
 
 _SIGNS = {1: "+", -1: "-", 0: "="}
@@ -135,21 +135,19 @@ def _bounded(
     size = evaluator.space.size
     units = {objective.name: objective.unit for objective in evaluator.objectives}
     space = "a continuous space" if size is None else plural(size, "design")
-    points = count_distinct(front)
-    distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
     are = "is" if len(front) == 1 else "are"
     were = plural(evaluated, "was", "were")
     if complete and not any(map(any, gap.tolerances.values())) and gap.tolerance == 0.0:
         return (
             f"Complete: of {space}, {were} evaluated and all others are proven to be "
-            f"infeasible or dominated; the {len(front):,} on the front {are} the whole Pareto "
-            f"front{distinct}."
+            f"infeasible or dominated; the {describe_count(front)} on the front {are} the whole "
+            f"Pareto front."
         )
     if np.isinf(gap.reached):
         by = f"{plural(evaluated, 'evaluation')} and {plural(gap.boxes, 'bound')}"
         return (
             f"Not certified: {gap.decided:.3%} of {space} is decided, by {by}; "
-            f"{plural(len(front), 'design')} {are} non-dominated among them.{_obstacles(gap)}"
+            f"{describe_count(front)} {are} non-dominated among them.{_obstacles(gap)}"
         )
     low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
     floors = f", or of {low} for less than that," if low else ""
@@ -163,7 +161,7 @@ def _bounded(
     return (
         f"Certified within {within}: for every feasible design of {space}, one on the "
         f"front is worse by at most {each}. {were} "
-        f"evaluated, {len(front):,} {are} on the front.{_obstacles(gap)}"
+        f"evaluated, {describe_count(front)} {are} on the front.{_obstacles(gap)}"
     )
 
 

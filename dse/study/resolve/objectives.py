@@ -99,6 +99,8 @@ def _objective(
         condition=condition,
         conditions={**at, **over},
         reduction=reduction,
+        worth=declared.worth if direction == "maximize" else None,
+        weight=table.weight,
     )
 
 

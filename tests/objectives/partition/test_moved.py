@@ -120,10 +120,10 @@ def test_the_time_of_a_block_is_what_the_program_saves_without_it() -> None:
 def test_the_section_names_what_moves_and_where(ran: Ran) -> None:
     study, result = ran
     section = blocks(study, result)
-    design = result.compromise()
+    design = result.nash()
     found = moved_in(study, design, 0)
     first = functions_table(found).iloc[0]
-    assert f"design {design.name}, the best compromise, moves {int(found.moved.sum())} of" in (
+    assert f"design {design.name}, the Nash design, moves {int(found.moved.sum())} of" in (
         section.text
     )
     assert f"{first['function']} (line" in section.text

@@ -132,11 +132,11 @@ def test_a_wrong_front_is_refuted(tmp_path: Path) -> None:
     assert "REFUTED" in found.stdout
 
 
-def test_filters_and_compromise_work_on_a_table(tmp_path: Path) -> None:
+def test_filters_and_the_nash_design_work_on_a_table(tmp_path: Path) -> None:
     result = _load(tmp_path, _random(500).to_csv(index=False)).run(workers=1)
     some = result.where("power < 0.5")
     assert len(some) == (result.front.designs["power"] < 0.5).sum() > 0
-    assert result.compromise().name in result.front.designs.index
+    assert result.nash().name in result.front.designs.index
     assert list(result.summary()["design"]) == [result.best(n).name for n in ("latency", "area")]
 
 

@@ -1,13 +1,12 @@
 """Advice: other designs in the place of a design, with their effects on the objectives.
 
-There are three kinds of change, by who sets the input:
+Advice names a design or a catalog entry that exists and that models evaluated:
 
-* *within your space*: a variable of the study. Each value of each variable is evaluated, one
-  variable at a time. The resulting designs are in the space.
-* *another part*: inputs of a catalog entry. Entries that the study leaves out replace the selected
-  entry.
-* *not yours to change*: inputs of the study, such as the kernel, the host and assumptions. They get
-  sensitivities and no advice.
+* *within your space*: each value of each variable is evaluated, one variable at a time. If a
+  variable has too many values, the text says how many were evaluated.
+* *catalog entry*: entries that the study leaves out replace the selected entry.
+
+A factor on an input that no option gives is a sensitivity, and no advice.
 """
 
 from __future__ import annotations
@@ -25,18 +24,23 @@ from dse.evaluate.samples import option_of
 from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table_space import TableSpace
 from dse.explain.changes import (
+    ENTRY,
+    SPACE,
     Change,
+    Kind,
     Neighbours,
     Setting,
     compare_objectives,
-    describe_value,
+    count_values,
+    describe_sampling,
     find_neighbours,
     find_numbers,
+    limit_values,
     list_settings,
     look_up_designs,
     trades,
 )
-from dse.explain.sensitivity import PART, SPACE, Kind, gain_factor
+from dse.explain.sensitivity import gain_factor
 from dse.explain.targets import (
     are_beneficial,
     benefit_names,
@@ -57,6 +61,7 @@ STEP = 0.1
 _DOMINATORS = 3  # dominating designs that are listed
 _PAIRS = 100_000  # designs that differ in two variables, at most
 _BATCH = 4_096
+_BLOCK = 2**18  # neighbours that are in memory, about
 _OPTION_DISTANCE = 1.0  # between two options: as far as the whole range of a number
 
 
@@ -66,7 +71,7 @@ _OPTION_DISTANCE = 1.0  # between two options: as far as the whole range of a nu
 def find_advice(
     study: ResolvedStudy, result: Result, points: Points, before: Array
 ) -> list[tuple[Change, ...]]:
-    """Return for designs the changes to make: within the space, then other parts.
+    """Return for designs the changes to make: within the space, then other catalog entries.
 
     For each variable and each objective, there is the value that improves this objective most, by
     at least 1 %. For each objective, there is also the best trade among the changes that keep it.
@@ -80,9 +85,13 @@ def find_advice(
     before : ndarray, shape (designs, objectives)
         Their objectives.
     """
-    changes = _advise_within_space(study, result, points, before)
-    for row, parts in enumerate(_advise_parts(study, points, before)):
-        changes[row] += parts
+    changes, most = list[list[Change]](), limit_values(result)
+    size = max(1, _BLOCK // max(1, count_values(study.evaluator.space, most)))
+    for start in range(0, len(before), size):
+        block = {name: values[start : start + size] for name, values in points.items()}
+        changes += _advise_within_space(study, result, block, before[start : start + size], most)
+    for row, entries in enumerate(_advise_entries(study, points, before)):
+        changes[row] += entries
     names = benefit_names(study.evaluator)
 
     def order(item: Change) -> tuple[bool, bool, float]:
@@ -107,33 +116,61 @@ def first_change(changes: Sequence[Change], kind: Kind, objective: str) -> Chang
     return max(worthwhile, key=lambda item: item.trade, default=None)
 
 
+def describe_no_change(
+    study: ResolvedStudy, result: Result, changes: Sequence[Change], before: Array
+) -> str:
+    """Return the objectives that no other value of one variable improves; empty if there is none.
+
+    Parameters
+    ----------
+    changes : sequence of Change
+        The advice for a feasible design; see `find_advice`.
+    before : ndarray, shape (objectives,)
+        Its objectives.
+    """
+    evaluator = study.evaluator
+    own = [change for change in changes if change.kind == SPACE]
+    names = [
+        worded(o.name)
+        for o in evaluator.objectives
+        if not any(change.on(o.name).gain >= _MIN_GAIN for change in own)
+    ]
+    if not names or isinstance(evaluator.space, TableSpace):
+        return ""
+    sampling = describe_sampling(evaluator.space, limit_values(result))
+    bounds = study.target.bounds if study.target is not None else ()
+    which = "feasible and beneficial" if list_benefits(evaluator) else "feasible"
+    if bounds and meets_bounds(evaluator.objectives, before[None], bounds).all():
+        which += ", target-meeting"
+    better = f"{percent(_MIN_GAIN - 1)} better in {' or '.join(names)}"
+    return f"no {which} design with one other value is {better} ({sampling})"
+
+
 def _advise_within_space(
-    study: ResolvedStudy, result: Result, points: Points, before: Array
+    study: ResolvedStudy, result: Result, points: Points, before: Array, most: int
 ) -> list[list[Change]]:
     evaluator = study.evaluator
-    space, quantities = evaluator.space, evaluator.model_graph.quantities
-    near = find_neighbours(space, points)
+    space = evaluator.space
+    near = find_neighbours(space, points, most)
     changes: list[list[Change]] = [[] for _ in before]
     if not len(near.of):
         return changes
     objectives, feasible = look_up_designs(evaluator, result, near.points)
-    numbers = find_numbers(space, result, near.points)
-    labels, own = space.labels(near.points), space.labels(points)
-    names = list(space.variables)
     gains = _gains(study, before[near.of], objectives, feasible)
-    for row in range(len(before)):
-        for k in _select(gains, near.moved, np.flatnonzero(near.of == row)):
-            name = names[near.moved[k]]
-            variable, quantity = space.variables[name], quantities.get(name)
-            values = own[name][row], labels[name][k]
-            texts = (describe_value(variable, value, quantity) for value in values)
-            number = int(numbers[k]) if numbers[k] >= 0 else None
-            effects = compare_objectives(evaluator.objectives, before[row], objectives[k])
-            changes[row].append(Change((Setting(name, *texts),), number, effects))
+    rows = (np.flatnonzero(near.of == row) for row in range(len(before)))
+    best = np.array([k for mine in rows for k in mine[_select(gains[mine], near.moved[mine])]], int)
+    selected = {name: values[best] for name, values in near.points.items()}
+    numbers, labels = find_numbers(space, result, selected), space.labels(selected)
+    own = space.labels(points)
+    for i, (k, row) in enumerate(zip(best, near.of[best], strict=True)):
+        ends = ({n: values[j] for n, values in of.items()} for of, j in ((own, row), (labels, i)))
+        number = int(numbers[i]) if numbers[i] >= 0 else None
+        effects = compare_objectives(evaluator.objectives, before[row], objectives[k])
+        changes[row].append(Change(list_settings(evaluator, *ends), number, effects))
     return changes
 
 
-def _advise_parts(study: ResolvedStudy, points: Points, before: Array) -> Iterator[list[Change]]:
+def _advise_entries(study: ResolvedStudy, points: Points, before: Array) -> Iterator[list[Change]]:
     """Yield for each design the catalog entries that the study leaves out and that improve it."""
     evaluator, count = study.evaluator, len(before)
     changes: list[list[Change]] = [[] for _ in range(count)]
@@ -149,7 +186,7 @@ def _advise_parts(study: ResolvedStudy, points: Points, before: Array) -> Iterat
                     evaluator.objectives, before[row], other.objectives[row]
                 )
                 setting = Setting(name, labels[name][row], option)
-                changes[row].append(Change((setting,), None, effects, PART))
+                changes[row].append(Change((setting,), None, effects, ENTRY))
     yield from changes
 
 
@@ -170,23 +207,23 @@ def _gains(study: ResolvedStudy, before: Array, after: Array, feasible: NDArray[
     return np.where(sound[:, None], np.column_stack(factors), np.nan)
 
 
-def _select(gains: Array, moved: NDArray[np.int64], rows: NDArray[np.int64]) -> list[int]:
-    """Return the neighbours of one design that are advised, of equals the best trade."""
+def _select(gains: Array, moved: NDArray[np.int64]) -> list[int]:
+    """Return which neighbours of one design are advised, of equals the best trade."""
     selected = dict[int, None]()
-    trade = trades(gains)
+    trade, rows = trades(gains), np.arange(len(gains))
 
     def add(candidates: NDArray[np.int64], *keys: Array) -> None:
         if len(candidates):
             best = np.lexsort([-key[candidates] for key in keys])[0]
             selected[int(candidates[best])] = None
 
-    for variable in np.unique(moved[rows]):
-        mine = rows[moved[rows] == variable]
+    for variable in np.unique(moved):
+        mine = rows[moved == variable]
         for gain in gains.T:
             add(mine[gain[mine] >= _MIN_GAIN], trade, gain)
     worthwhile = np.asarray((gains >= _WORTHWHILE).any(axis=1))
     for gain in gains.T:
-        add(rows[(gain[rows] >= 1) & worthwhile[rows]], trade)
+        add(rows[(gain >= 1) & worthwhile], trade)
     return list(selected)
 
 
@@ -195,8 +232,10 @@ def _select(gains: Array, moved: NDArray[np.int64], rows: NDArray[np.int64]) -> 
 
 def find_repairs(
     evaluator: Evaluator, result: Result, points: Points, before: Array
-) -> tuple[Change, ...]:
+) -> tuple[tuple[Change, ...], str]:
     """Return the changes that make one infeasible design feasible, the least change first.
+
+    If there is none, the text says which designs were evaluated.
 
     The nearest feasible value along each variable; if there is none, the nearest pair of values of
     two variables. Distances are fractions of a variable's range, and 1 between options.
@@ -209,9 +248,10 @@ def find_repairs(
         Its objectives.
     """
     space = evaluator.space
-    near = find_neighbours(space, points)
+    most = limit_values(result)
+    near = find_neighbours(space, points, most)
     if not len(near.of):
-        return ()
+        return (), "no design differs in one variable"
     _, feasible = look_up_designs(evaluator, result, near.points)
     distances = _distances(space, points, near)
     rows = []
@@ -221,14 +261,17 @@ def find_repairs(
             rows.append(int(mine[np.argmin(distances[mine])]))
     rows.sort(key=lambda row: distances[row])
     repaired = {n: v[rows] for n, v in near.points.items()}
+    none = f"no other value of one variable ({describe_sampling(space, most)})"
     if not rows and not isinstance(space, TableSpace):
-        repaired = _nearest_pair(evaluator, result, near, distances)
+        few = find_neighbours(space, points)
+        repaired, pairs = _nearest_pair(evaluator, result, few, _distances(space, points, few))
+        none += f", and none of {pairs:,} pairs of values"
     if not len(next(iter(repaired.values()))):
-        return ()
+        return (), none
     own = {n: v[0] for n, v in space.labels(points).items()}
     labels, numbers = space.labels(repaired), find_numbers(space, result, repaired)
     objectives, _ = look_up_designs(evaluator, result, repaired)
-    return tuple(
+    changes = (
         Change(
             list_settings(evaluator, own, {n: v[row] for n, v in labels.items()}),
             int(number) if number >= 0 else None,
@@ -237,6 +280,7 @@ def find_repairs(
         )
         for row, number in enumerate(numbers)
     )
+    return tuple(changes), ""
 
 
 def _distances(space: Space, points: Points, near: Neighbours) -> Array:
@@ -252,8 +296,8 @@ def _distances(space: Space, points: Points, near: Neighbours) -> Array:
 
 def _nearest_pair(
     evaluator: Evaluator, result: Result, near: Neighbours, distances: Array
-) -> Points:
-    """Return the nearest feasible design that differs in two variables, or none."""
+) -> tuple[Points, int]:
+    """Return the nearest feasible design that differs in two variables, if any; and the pairs."""
     first, second = np.triu_indices(len(near.of), 1)
     other = near.moved[first] != near.moved[second]
     first, second = first[other], second[other]
@@ -266,8 +310,8 @@ def _nearest_pair(
         }
         feasible = np.flatnonzero(look_up_designs(evaluator, result, both)[1])
         if len(feasible):
-            return {name: values[feasible[:1]] for name, values in both.items()}
-    return {name: values[:0] for name, values in near.points.items()}
+            return {name: values[feasible[:1]] for name, values in both.items()}, len(order)
+    return {name: values[:0] for name, values in near.points.items()}, len(order)
 
 
 # Designs of the front -------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,17 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import Choice, Integer, Points, Space, Values, Variable
 from dse.evaluate.table_space import TableSpace
-from dse.explain.sensitivity import SPACE, Kind, gain_factor
+from dse.explain.sensitivity import gain_factor
 from dse.model.quantity import Array, Quantity
 from dse.model.values import amount, change, number, percent, worded
 from dse.result.record import Result
 
-_MAX_VALUES = 64  # values along a variable that has more, in addition to the next ones
+Kind: TypeAlias = Literal["within your space", "catalog entry"]
+"""The other design is in the space, or it has a catalog entry that the study leaves out."""
+SPACE: Kind = "within your space"
+ENTRY: Kind = "catalog entry"
+SAMPLED = 64
+"""The values of a continuum that are evaluated, and of any variable at least."""
 _BATCH = 65_536
 _MAX_FACTOR = 1e3  # a larger factor, or an infinite one, weighs as this
 _FACTOR = 2.0  # a larger ratio is shown as a factor, a smaller one in percent
@@ -144,7 +149,7 @@ class Change:
         The number of the other design; None if it has none.
     effects : tuple of Effect
         The effect on every objective, in the study's order.
-    kind : {"within your space", "another part"}
+    kind : {"within your space", "catalog entry"}
         Whether the other design is in the space.
     beneficial : bool
         Whether the other design is beneficial; see `dse.explain.targets`.
@@ -208,18 +213,44 @@ class Neighbours:
     moved: NDArray[np.int64]
 
 
-def find_neighbours(space: Space, points: Points) -> Neighbours:
+def limit_values(result: Result) -> int:
+    """Return how many values a variable may have for all of them to be evaluated.
+
+    It is the number of designs that the search evaluated, within bounds: an explanation of a slow
+    model must not take longer than its search.
+    """
+    return int(np.clip(result.certificate.evaluated, SAMPLED, _BATCH))
+
+
+def count_values(space: Space, most: int) -> int:
+    """Return about how many neighbours of one design `find_neighbours` gives."""
+    return sum(min(v.count or SAMPLED, most) for v in space.variables.values())
+
+
+def describe_sampling(space: Space, most: int) -> str:
+    """Return which values `find_neighbours` evaluates, in words."""
+    sampled = [
+        f"{worded(name)}: {SAMPLED} values"
+        if variable.count is None
+        else f"{worded(name)}: {most:,} of {variable.count:,} values"
+        for name, variable in space.variables.items()
+        if variable.count is None or variable.count > most
+    ]
+    return f"evaluated of {', '.join(sampled)}" if sampled else "all values evaluated"
+
+
+def find_neighbours(space: Space, points: Points, most: int = SAMPLED) -> Neighbours:
     """Return every design of the space that differs from one of these in one variable.
 
-    Of a variable with very many values, or a continuum, an even sample over its whole range and, on
-    a grid, the next values on both sides. Of a table, its rows.
+    Of a variable with more values than `most`, or a continuum, an even sample over its whole range
+    and, on a grid, the next values on both sides. Of a table, its rows.
     """
     if isinstance(space, TableSpace):
         return _rows(space, points)
     count = len(next(iter(points.values())))
     pieces: list[Neighbours] = []
     for k, (name, variable) in enumerate(space.variables.items()):
-        values = _along(variable, points[name])
+        values = _along(variable, points[name], most)
         rows, columns = np.nonzero(values != points[name][:, None])
         moved = {n: v[rows] for n, v in points.items()} | {name: values[rows, columns]}
         pieces.append(Neighbours(moved, np.arange(count)[rows], np.full(len(rows), k)))
@@ -230,15 +261,15 @@ def find_neighbours(space: Space, points: Points) -> Neighbours:
     )
 
 
-def _along(variable: Variable, own: NDArray[np.float64]) -> NDArray[np.float64]:
+def _along(variable: Variable, own: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     """Return the values of a variable to look at, for each design (designs, values)."""
     count = variable.count
     if count is None:
-        even = variable.from_unit(np.linspace(0.0, 1.0, _MAX_VALUES))
-        return np.broadcast_to(even, (len(own), _MAX_VALUES))
-    if count <= _MAX_VALUES:
+        even = variable.from_unit(np.linspace(0.0, 1.0, SAMPLED))
+        return np.broadcast_to(even, (len(own), SAMPLED))
+    if count <= most:
         return np.broadcast_to(variable.levels(), (len(own), count))
-    even = variable.at(np.unique(np.linspace(0, count - 1, _MAX_VALUES).astype(np.int64)))
+    even = variable.at(np.linspace(0, count - 1, most).astype(np.int64))
     place = variable.position(own)
     near = [variable.at(np.clip(place + step, 0, count - 1)) for step in (-1, 1)]
     return np.column_stack([np.broadcast_to(even, (len(own), len(even))), *near])

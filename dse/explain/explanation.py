@@ -16,9 +16,15 @@ from dse.evaluate.failures import skip_errors
 from dse.evaluate.input_ranges import fix_at_middles
 from dse.evaluate.model_graph import why_undefined
 from dse.evaluate.space import Points
-from dse.explain.advice import Dominance, compare_with_front, find_advice, find_repairs
+from dse.explain.advice import (
+    Dominance,
+    compare_with_front,
+    describe_no_change,
+    find_advice,
+    find_repairs,
+)
 from dse.explain.breakdown import Part, break_down, largest_parts, part_fields, scenario_labels
-from dse.explain.changes import Change
+from dse.explain.changes import ENTRY, SPACE, Change, count_values, limit_values
 from dse.explain.curves import Curve, Regions, draw_curves, find_best_point, find_regions
 from dse.explain.robustness import (
     DesignRobustness,
@@ -26,7 +32,7 @@ from dse.explain.robustness import (
     assess_robustness,
     rank_table_variables,
 )
-from dse.explain.sensitivity import PART, SPACE, Sensitivity, find_sensitivities
+from dse.explain.sensitivity import Sensitivity, find_sensitivities
 from dse.explain.targets import describe_missing_benefit, describe_target
 from dse.model.quantity import Array
 from dse.model.values import amount, conditioned, plural, show_value, worded
@@ -35,7 +41,6 @@ from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
 _SWEPT = 250  # points along the axis of regions or of a curve
-_ALONG = 64  # values that are evaluated along a continuous variable
 _DRAWN = 8  # designs whose regions and curves are computed: a curve may be a simulation
 UNDECLARED = "no input of the objectives declares its better direction"
 NO_BOTTLENECK = "no single input"
@@ -115,7 +120,10 @@ class Explanation:
     dominance : Dominance or None
         Its place among the designs of the front; None if it is infeasible.
     advice : tuple of Change
-        The changes to make: within the space, then other parts. Empty if it is infeasible.
+        The changes to make: within the space, then other catalog entries. Empty if it is
+        infeasible.
+    no_change : str
+        The objectives that no other value of one variable improves, or why there is no repair.
     repairs : tuple of Change
         The least changes that make an infeasible design feasible.
     limits : str
@@ -143,6 +151,7 @@ class Explanation:
     ranking: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     dominance: Dominance | None = None
     advice: tuple[Change, ...] = ()
+    no_change: str = ""
     repairs: tuple[Change, ...] = ()
     limits: str = ""
     missing_benefit: str = ""
@@ -160,15 +169,12 @@ class Explanation:
     def fields(self) -> list[tuple[str, str]]:
         """The verdict and the changes to make, as label and text."""
         if not self.feasible:
-            none = "no change of one or two variables"
             return [
                 ("feasible", "no"),
                 *(("violation", str(violation)) for violation in self.violations),
-                *(("repair", str(repair)) for repair in self.repairs or (none,)),
+                *(("repair", str(repair)) for repair in self.repairs or (self.no_change,)),
             ]
         robust = self.robustness.fields.items() if self.robustness is not None else ()
-        own, parts = ([str(c) for c in self.advice if c.kind == k] for k in (SPACE, PART))
-        no_change = [] if self.ranking else ["no single change helps"]
         fields = [
             ("feasible", "yes"),
             ("on the front", str(self.dominance or "")),
@@ -176,8 +182,9 @@ class Explanation:
             ("benefit", self.missing_benefit and f"none: {self.missing_benefit}"),
             ("limits", self.limits),
             *robust,
-            *(("change", text) for text in own or no_change),
-            *(("other part", text) for text in parts),
+            *(("change", str(change)) for change in self.advice if change.kind == SPACE),
+            ("no change", self.no_change),
+            *((ENTRY, str(change)) for change in self.advice if change.kind == ENTRY),
         ]
         return [(label, text) for label, text in fields if text]
 
@@ -189,13 +196,13 @@ class Explanation:
         return "" if any(item.bottleneck for item in self.sensitivities) else NO_BOTTLENECK
 
     def bottlenecks(self) -> pd.DataFrame:
-        """Return the inputs that are bottlenecks, the largest gain first."""
+        """Return the inputs that are bottlenecks, best gain first: no advice."""
         rows = [
-            (item.label, item.changed_by, *item.shown, item.objective, item.gain_text)
+            (item.label, item.set_by, *item.shown, item.objective, item.gain_text)
             for item in self.sensitivities
             if item.bottleneck
         ]
-        names = ["improve", "changed by", "from", "to", "objective", "gain"]
+        names = ["input", "set by", "from", "to", "objective", "gain"]
         return pd.DataFrame(rows, columns=names)
 
     def __repr__(self) -> str:
@@ -287,15 +294,18 @@ def explain(
         verdict: dict[str, Any]
         if feasible:
             verdict = {
+                "no_change": describe_no_change(study, result, advice[row], objectives),
                 "dominance": compare_with_front(result, int(number), objectives),
                 "advice": advice[row],
                 "missing_benefit": describe_missing_benefit(evaluator, objectives),
                 "target": describe_target(evaluator, target, objectives),
             }
         else:
+            repairs, no_repair = find_repairs(evaluator, result, point, objectives)
             verdict = {
                 "violations": list_violations(evaluator, judged, amounts, row, one),
-                "repairs": find_repairs(evaluator, result, point, objectives),
+                "repairs": repairs,
+                "no_change": no_repair,
             }
         explanations.append(
             Explanation(
@@ -320,13 +330,12 @@ def explain(
 def explanation_cost(study: ResolvedStudy, result: Result) -> int:
     """Return about how many designs models evaluate to explain one design.
 
-    An enumeration knows the neighbours of a design already.
+    A result that contains all designs knows the neighbours of a design already.
     """
-    inputs = len(study.evaluator.model_graph.quantities)
+    inputs, space = len(study.evaluator.model_graph.quantities), study.evaluator.space
     swept = inputs * (_SWEPT if study.file.regions or study.curves else 2)
-    variables = study.evaluator.space.variables.values()
-    known = result.certificate.numbered and result.certificate.complete
-    return swept + (0 if known else sum(v.count or _ALONG for v in variables))
+    known = result.certificate.numbered and len(result.designs) == space.size
+    return swept + (0 if known else count_values(space, limit_values(result)))
 
 
 def _points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Points:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import find_nash_design
 from dse.explain.advice import find_steps, first_change
-from dse.explain.changes import describe_design
+from dse.explain.changes import ENTRY, SPACE, describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
-from dse.explain.sensitivity import PART, SPACE
 from dse.explain.targets import (
     are_beneficial,
     find_best,
@@ -150,7 +149,7 @@ class Recommendation:
         objective in which it is best, such as ``"highest speedup"``.
     fields : mapping of str to str
         By label: the variables (of a runner-up, those that differ), the objectives, the reason, the
-        largest parts of its time, the first change within the space, and the best other part.
+        largest parts of its time, the first change within the space, and the best catalog entry.
     """
 
     design: int
@@ -271,7 +270,7 @@ def _describe_changes(
     fields = {"limits": explanation.limits}
     if role != NEAREST:
         fields["change"] = str(first_change(explanation.advice, SPACE, objective.name) or "")
-    fields["other part"] = str(first_change(explanation.advice, PART, objective.name) or "")
+    fields[ENTRY] = str(first_change(explanation.advice, ENTRY, objective.name) or "")
     return {label: text for label, text in fields.items() if text}
 
 

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.model_graph import ModelGraph
-from dse.evaluate.space import SUBSET, Choice, Space, Variable
+from dse.evaluate.space import SUBSET, Choice, Space
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
 from dse.study.schema import BottleneckTable
 
-Kind: TypeAlias = Literal["within your space", "another part", "not yours to change"]
-"""Who sets an input: a variable; the row that a variable chooses; or the study is given it."""
-SPACE: Kind = "within your space"
-PART: Kind = "another part"
-GIVEN: Kind = "not yours to change"
-_ORDER = (SPACE, PART, GIVEN)
+VARIABLE, STUDY = "variable", "study"
+"""Who sets an input, if it is not the selected entry of a variable."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What improving one input does to one objective of one design.
+    """The effect of improving one input, alone, on one objective of one design.
+
+    It is no advice: no design and no catalog entry needs to have the improved value.
 
     Parameters
     ----------
@@ -47,12 +44,8 @@ class Sensitivity:
         Whether the gain reaches the threshold.
     shown : tuple of str
         `value` and `improve_input` as texts, rounded so that they stay in the input's domain.
-    kind : Kind
-        Who sets the input.
-    owner : str
-        The variable that sets it; empty if none does.
-    beyond : bool
-        Whether the space sets it, but never as far as `improve_input`.
+    set_by : str
+        Who sets the input: ``"variable"``, ``"selected engine"`` or ``"study"``.
     """
 
     objective: str
@@ -66,21 +59,12 @@ class Sensitivity:
     gain: float
     bottleneck: bool
     shown: tuple[str, str]
-    kind: Kind = GIVEN
-    owner: str = ""
-    beyond: bool = False
+    set_by: str = STUDY
 
     @property
     def label(self) -> str:
         """The input with its symbol."""
         return f"{self.input} ({self.symbol})" if self.symbol != self.input else self.input
-
-    @property
-    def changed_by(self) -> str:
-        """Who could change it, in words: ``"another engine"`` for what a chosen row sets."""
-        if self.beyond:
-            return "beyond your space"
-        return f"another {self.owner}" if self.kind == PART else self.kind
 
     @property
     def gain_text(self) -> str:
@@ -95,7 +79,9 @@ class Sensitivity:
 def find_sensitivities(
     evaluator: Evaluator, rule: BottleneckTable, columns: Mapping[str, Array], before: Array
 ) -> list[tuple[Sensitivity, ...]]:
-    """Return every improvable input against every objective: by kind, the best gain first.
+    """Return every improvable input against every objective, the best gain first.
+
+    The inputs of variables come first, then of selected entries, then of the study.
 
     Parameters
     ----------
@@ -133,10 +119,8 @@ def find_sensitivities(
     }
     items: list[list[Sensitivity]] = [[] for _ in range(count)]
     for name, better in improved.items():
-        quantity, owner = common_domain(model_graph, name), owners.get(name, "")
-        kind, beyond = change_kind(evaluator.space, owner), np.zeros(count, dtype=bool)
-        if kind == SPACE:
-            beyond = _beyond(evaluator.space.variables[owner], name, better)
+        quantity = common_domain(model_graph, name)
+        set_by = _set_by(evaluator.space, owners.get(name, ""))
         for row in range(count):
             ends = float(values[name][row]), float(better[row])
             shown = (show(ends[0], quantity.unit, quantity), show(ends[1], quantity.unit, quantity))
@@ -147,32 +131,24 @@ def find_sensitivities(
                 items[row].append(
                     Sensitivity(
                         objective.name, name, quantity.symbol or name, quantity.unit, *ends, *pair,
-                        gain, bottleneck, shown, kind, owner, bool(beyond[row]),
+                        gain, bottleneck, shown, set_by,
                     )
                 )  # fmt: skip
 
-    def order(item: Sensitivity) -> tuple[int, bool, float]:
+    def order(item: Sensitivity) -> tuple[bool, bool, float]:
         gain = np.inf if np.isnan(item.gain) else -item.gain
-        return _ORDER.index(item.kind), item.beyond, gain
+        return item.set_by == STUDY, item.set_by != VARIABLE, gain
 
     return [tuple(sorted(mine, key=order)) for mine in items]
 
 
-def change_kind(space: Space, owner: str) -> Kind:
+def _set_by(space: Space, owner: str) -> str:
     """Return who sets an input, by the variable that sets it; "" if none does."""
     if not owner:
-        return GIVEN
+        return STUDY
     variable = space.variables[owner]
-    return PART if isinstance(variable, Choice) and variable.about != SUBSET else SPACE
-
-
-def _beyond(variable: Variable, name: str, values: Array) -> NDArray[np.bool_]:
-    """Return which values of a quantity are outside the range of a variable."""
-    if isinstance(variable, Choice):
-        known = np.array([row[name] for row in variable.rows.values()], dtype=np.float64)
-    else:
-        known = np.asarray(variable.from_unit(np.array([0.0, 1.0])), dtype=np.float64)
-    return np.asarray((values < known.min()) | (values > known.max()))
+    is_entry = isinstance(variable, Choice) and variable.about != SUBSET
+    return f"selected {owner}" if is_entry else VARIABLE
 
 
 def improvable_inputs(evaluator: Evaluator) -> dict[str, Quantity]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,13 @@ from dse.evaluate.target import (
     is_better,
     read_target,
 )
-from dse.explain.changes import Neighbours, describe_design, find_neighbours
+from dse.explain.changes import (
+    Neighbours,
+    describe_design,
+    describe_sampling,
+    find_neighbours,
+    limit_values,
+)
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Array, Quantity
 from dse.model.relation import Relation
@@ -140,41 +147,39 @@ def values_of(result: Result, number: int) -> dict[str, Any]:
 def _obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) -> list[str]:
     """Return the obstacles of a target: constraints, and variables at a bound.
 
-    Each variable takes its values while the others are as in the design `best`. Of a table, all
-    rows are looked at.
+    Each variable takes its values while the others are as in the design `best`; a text says if
+    not all of them are evaluated. Of a table, all rows are looked at.
     """
     evaluator = ignore_errors(evaluator)
     space = evaluator.space
     if isinstance(space, TableSpace):
         rows = np.arange(space.size)
         points = space.from_index(rows)
-        labels = [f"design {row}" for row in rows]
-        return _constraint_obstacles(evaluator, evaluator.evaluate(points), labels, target, best)
+        judged = evaluator.evaluate(points)
+        return _constraint_obstacles(evaluator, judged, "design {}".format, target, best)
     row = result.designs.loc[[best.design]]
     design = space.from_labels({name: row[name].to_numpy() for name in space.variables})
-    near = find_neighbours(space, design)
+    most = limit_values(result)
+    near = find_neighbours(space, design, most)
     if len(near.of):
         judged = evaluator.evaluate(near.points)
-        labels = _labels(space, evaluator.model_graph.quantities, near)
-        found = _constraint_obstacles(evaluator, judged, labels, target, best)
+        label = partial(_label, space, evaluator.model_graph.quantities, near)
+        found = _constraint_obstacles(evaluator, judged, label, target, best)
         found += _bound_obstacles(evaluator, design, near, judged, best)
         if found:
             return found
     word = "more" if best.word == "most" else "less"
     return [
-        f"No change of a single variable gives {word} {best.objective}, whatever the constraints: "
-        "inputs outside the space decide."
+        f"No other value of one variable gives {word} {best.objective}, whatever the constraints "
+        f"({describe_sampling(space, most)})."
     ]
 
 
-def _labels(space: Space, quantities: Mapping[str, Quantity], near: Neighbours) -> list[str]:
-    labels, names = space.labels(near.points), list(space.variables)
-    texts = []
-    for row, k in enumerate(near.moved.tolist()):
-        value = labels[names[k]][row]
-        text = value if isinstance(value, str) else amount(float(value), quantities[names[k]].unit)
-        texts.append(f"{names[k]} = {text}")
-    return texts
+def _label(space: Space, quantities: Mapping[str, Quantity], near: Neighbours, row: int) -> str:
+    name = list(space.variables)[near.moved[row]]
+    value = space.labels({n: values[[row]] for n, values in near.points.items()})[name][0]
+    text = value if isinstance(value, str) else amount(float(value), quantities[name].unit)
+    return f"{name} = {text}"
 
 
 def _signed(evaluator: Evaluator, judged: Evaluated, best: Best) -> tuple[Array, float]:
@@ -185,9 +190,16 @@ def _signed(evaluator: Evaluator, judged: Evaluated, best: Best) -> tuple[Array,
 
 
 def _constraint_obstacles(
-    evaluator: Evaluator, judged: Evaluated, labels: list[str], target: Target, best: Best
+    evaluator: Evaluator,
+    judged: Evaluated,
+    label: Callable[[int], str],
+    target: Target,
+    best: Best,
 ) -> list[str]:
-    """Return for each set of constraints that cut better designs the best of these."""
+    """Return for each set of constraints that cut better designs the best of these.
+
+    A better design that no constraint cuts is one that the search did not evaluate.
+    """
     values, here = _signed(evaluator, judged, best)
     names = [o.name for o in evaluator.objectives]
     broken = ~(evaluator.violations(judged.constrained) <= 0)
@@ -198,11 +210,11 @@ def _constraint_obstacles(
             broken = np.column_stack([broken, ~reached])
             whats.append(bound.text)
     found: dict[tuple[str, ...], str] = {}
-    better = np.flatnonzero((values < here) & broken.any(axis=1))
+    better = np.flatnonzero(values < here)
     worth = better[are_beneficial(evaluator, judged.objectives[better])]
     if len(better) and not len(worth):
         word = "more" if best.word == "most" else "less"
-        breaks = " and ".join(np.array(whats)[broken[better].any(axis=0)].tolist())
+        breaks = " and ".join(np.array(whats)[broken[better].any(axis=0)].tolist()) or "nothing"
         return [
             f"The design with {word} {best.objective} breaks {breaks}, and would not be beneficial."
         ]
@@ -211,8 +223,10 @@ def _constraint_obstacles(
         if cut not in found:
             value = amount(float(judged.objectives[row, names.index(best.objective)]), best.unit)
             given = f"{best.objective} = {value}"
-            gives = "" if labels[row] == given else f" gives {best.objective} {value}, but"
-            found[cut] = f"{labels[row]}{gives} breaks {' and '.join(cut)}."
+            text = label(row)
+            gives = "" if text == given else f" gives {best.objective} {value}, but"
+            verdict = f"breaks {' and '.join(cut)}" if cut else "is not on the front"
+            found[cut] = f"{text}{gives} {verdict}."
     return list(found.values())[:_OBSTACLES]
 
 

@@ -49,7 +49,7 @@ function bottlenecks(list) {
   const size = ({ gain }) => Math.log(Math.min(real(gain) || 1, 1e3)), widest = Math.max(Math.log(2), ...list.map(size));
   const line = (item) => {
     const bar = make("span", { class: "gain", style: { width: `${Math.round((56 * Math.max(0, size(item))) / widest)}px` } });
-    const cells = [td(item.input, small(item.who)), td(item.change), td(item.effect), td(bar, item.gained)];
+    const cells = [td(item.input, small(`set by: ${item.who}`)), td(item.change), td(item.effect), td(bar, item.gained)];
     return make("tr", { class: item.bottleneck ? "" : "below", hidden: !item.bottleneck }, ...cells);
   };
   const rows = [];
@@ -67,7 +67,7 @@ function bottlenecks(list) {
     button.hidden = true;
   }
   const head = ["input", "improved", "objective", "gain"].map((name) => th(name));
-  return make("div", { id: "bottlenecks" }, make("h3", {}, "Bottlenecks"), scrolled(head, rows), hidden ? make("p", {}, button) : null);
+  return make("div", { id: "bottlenecks" }, make("h3", {}, "Sensitivity to one input"), scrolled(head, rows), hidden ? make("p", {}, button) : null);
 }
 function showLimits(row) {
   const design = designs[row], explanation = data.explanations[design];

@@ -156,7 +156,7 @@ def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
     return {
         "objective": item.objective,
         "input": item.label,
-        "who": item.changed_by,
+        "who": item.set_by,
         "change": change(*item.shown),
         "effect": change(show_value(item.before, unit), show_value(item.after, unit)),
         "gained": item.gain_text,

@@ -279,14 +279,13 @@ class Terminal:
             self._out.print(table)
 
     def _sensitivities(self, items: Sequence[Sensitivity]) -> None:
-        """Show the inputs that are bottlenecks, by their kind."""
-        bottlenecks = [s for s in items if s.bottleneck]
-        for who in dict.fromkeys(s.changed_by for s in bottlenecks):
-            table = _table(["if improved", "from", "to", "objective", "gain"], left=1)
-            table.columns[3].justify, table.columns[4].no_wrap = "left", True
-            for s in (s for s in bottlenecks if s.changed_by == who):
-                table.add_row(escape(s.label), *s.shown, escape(s.objective), s.gain_text)
-            self._out.print(f"bottlenecks, {who}:")
+        """Show the inputs that are bottlenecks, by who sets them."""
+        table = _table(["input", "set by", "from", "to", "objective", "gain"], left=2)
+        table.columns[4].justify, table.columns[5].no_wrap = "left", True
+        for s in (s for s in items if s.bottleneck):
+            table.add_row(*map(escape, (s.label, s.set_by, *s.shown, s.objective)), s.gain_text)
+        if table.row_count:
+            self._out.print("bottlenecks (sensitivity: one input improves, no other changes):")
             self._out.print(table)
 
     def status(self, status: Status) -> None:

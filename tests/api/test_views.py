@@ -59,7 +59,7 @@ def test_everything_is_shown_in_a_line() -> None:
     assert repr(explained) == f"<Explanation of design 0: {EVIL} = 2, area = 2,000 LUT>"
     assert str(explained).startswith("design 0: ")
     table = explained.bottlenecks()
-    assert table.loc[table["improve"] == "x", "gain"].tolist() == ["10×"]
+    assert table.loc[table["input"] == "x", "gain"].tolist() == ["10×"]
     infeasible = result.explain(6)  # four lanes
     assert "infeasible: area <= 7000 is violated by 1,000 LUT" in repr(infeasible)
     assert len(repr(dse.load("studies/crypto.toml"))) < 100

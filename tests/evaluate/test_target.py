@@ -182,7 +182,8 @@ def test_what_no_variable_moves_is_not_in_the_space() -> None:
     one = {"lanes": {"values": [4]}, "depth": {"values": [2]}}
     result = study(target={"reach": "speed >= 9"}, space=one, constraint=[]).run()
     assert result.target is not None
-    assert "inputs outside the space decide" in result.target.words[-1]
+    words = "No other value of one variable gives more speed, whatever the constraints"
+    assert result.target.words[-1] == f"{words} (all values evaluated)."
 
 
 def test_a_target_that_no_design_of_the_search_meets_is_refused_with_the_nearest() -> None:

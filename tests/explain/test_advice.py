@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dse
+from dse.evaluate.space import Choice, Integer, Real, Space
 from dse.explain.advice import first_change
-from dse.explain.changes import Change, Effect, Setting
-from dse.explain.explanation import explain
-from dse.explain.sensitivity import GIVEN, PART, SPACE
+from dse.explain.changes import (
+    ENTRY,
+    SPACE,
+    Change,
+    Effect,
+    Setting,
+    describe_sampling,
+    find_neighbours,
+    list_settings,
+)
+from dse.explain.explanation import Explanation, explain
+from dse.explain.sensitivity import STUDY, VARIABLE, gain_factor
+from dse.explain.targets import list_benefits
+from dse.model.values import worded
 from dse.study.alternatives import alternatives
-from tests.explain.examples import content, logca, study
+from tests.explain.examples import content, study
 
 ROOT = Path(__file__).parents[2]
+STUDIES = ROOT / "studies"
+SHIPPED = sorted(path.stem for path in STUDIES.glob("*.toml"))
 BOUND = [{"quantity": "area", "at_most": 900}, {"relation": "lanes * depth <= 24"}]
 
 
@@ -94,13 +111,8 @@ def test_a_sampled_continuum_keeps_to_the_space_and_to_the_domain() -> None:
 def test_inputs_are_distinguished_by_who_sets_them() -> None:
     made = study()
     (explained,) = explain(made, made.run(), [0])
-    kinds = {item.input: item.kind for item in explained.sensitivities}
-    assert kinds == {"lanes": SPACE, "bus_wait": PART, "host_time": GIVEN}
-    assert {item.changed_by for item in explained.sensitivities} == {
-        "beyond your space",  # 1 lane → 10, of 8
-        "another bus",
-        "not yours to change",
-    }
+    owners = {item.input: item.set_by for item in explained.sensitivities}
+    assert owners == {"lanes": VARIABLE, "bus_wait": "selected bus", "host_time": STUDY}
 
 
 def test_alternatives_are_entries_left_out_that_compute_the_same() -> None:
@@ -111,7 +123,7 @@ def test_alternatives_are_entries_left_out_that_compute_the_same() -> None:
     assert not rows["interface"].keys() & set(crypto.choices["interface"])
 
 
-def test_another_part_is_evaluated_in_the_place_of_the_selected_one(tmp_path: Path) -> None:
+def test_another_entry_is_evaluated_in_the_place_of_the_selected_one(tmp_path: Path) -> None:
     (tmp_path / "buses.toml").write_text(
         'about = "buses"\nsource = "made up"\n'
         '[slow]\nabout = "slow"\nbus_wait = 400\nbus_area = 10\n'
@@ -128,11 +140,11 @@ def test_another_part_is_evaluated_in_the_place_of_the_selected_one(tmp_path: Pa
     )
     made = dse.load(tmp_path / "study.toml")
     (explained,) = explain(made, made.run(), [0])
-    (part,) = [change for change in explained.advice if change.kind == PART]
+    (part,) = [change for change in explained.advice if change.kind == ENTRY]
     assert (part.settings, part.design) == ((Setting("bus", "slow", "free"),), None)
     assert [e.after for e in part.effects] == [9000 / 1500, 120 + 20]
-    assert ("other part", str(part)) in explained.fields
-    assert first_change(explained.advice, PART, "speedup") == part
+    assert (ENTRY, str(part)) in explained.fields
+    assert first_change(explained.advice, ENTRY, "speedup") == part
 
 
 def test_first_comes_a_change_that_costs_no_benefit() -> None:
@@ -156,17 +168,145 @@ def test_effects_are_values_with_their_change_in_percent() -> None:
     )
 
 
-def test_improved_values_outside_the_space_are_called_so() -> None:
-    result, space = logca().run(), {"acceleration": (2, 64), "overhead": (116, 34_800)}
-    seen = set()
-    for number in range(0, len(result.designs), 501):
-        for item in result.explain(number).sensitivities:
-            if item.input in space:
-                low, high = space[item.input]
-                within = bool(low <= item.improved <= high)
-                assert item.changed_by == ("within your space" if within else "beyond your space")
-                seen.add((item.input, within))
-    assert len(seen) == 4
+# Advice for the shipped studies ---------------------------------------------------------------
+
+
+def shipped(name: str, entries: dict[str, list[str]] | None = None) -> dse.Study:
+    """Return a shipped study, with further options of its variables."""
+    text = (STUDIES / f"{name}.toml").read_text()
+    if name == "cpu_accelerator":
+        text = text.replace("[0, 1, 2, 3, 4, 5]", "[3]")  # a program of few blocks
+    content = tomllib.loads(text)
+    for value in content.get("inputs", {}).values():
+        if isinstance(value, dict) and "file" in value:
+            value["file"] = str(STUDIES / value["file"])
+    for variable, options in (entries or {}).items():
+        content["space"][variable]["options"] += options
+    return dse.from_mapping(content)
+
+
+@cache
+def explained_designs(name: str) -> tuple[dse.Study, list[Explanation]]:
+    """Return a shipped study, with 50 designs of its front and 20 infeasible ones explained."""
+    made = shipped(name)
+    result, space = made.run(workers=1), made.evaluator.space
+    assert space.size is not None
+    some = np.unique(np.linspace(0, space.size - 1, 400).astype(int))
+    infeasible = some[~made.evaluator.evaluate(space.from_index(some)).feasible][::7][:20]
+    front = result.front.designs.index.to_numpy()
+    front = front[np.unique(np.linspace(0, len(front) - 1, 50).astype(int))]
+    return made, explain(made, result, [*front.tolist(), *infeasible.tolist()])
+
+
+def labels_of(made: dse.Study, number: int) -> dict[str, Any]:
+    space = made.evaluator.space
+    return {n: v[0] for n, v in space.labels(space.from_index(np.array([number]))).items()}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_piece_of_advice_gives_what_it_says(name: str) -> None:
+    made, explanations = explained_designs(name)
+    pairs = [(e, change) for e in explanations for change in (*e.advice, *e.repairs)]
+    entries: dict[str, list[str]] = {}
+    designs = []
+    for each, change in pairs:
+        own = labels_of(made, each.design)
+        if change.kind == ENTRY:
+            (setting,) = change.settings
+            options = entries.setdefault(setting.variable, [])
+            options += {setting.after} - set(options)
+            designs.append(own | {setting.variable: setting.after})
+        else:
+            assert change.design is not None
+            designs.append(labels_of(made, change.design))
+            assert list_settings(made.evaluator, own, designs[-1]) == change.settings
+            assert 1 <= len(change.settings) <= (1 if each.feasible else 2)
+    table = shipped(name, entries).evaluate(pd.DataFrame(designs))
+    assert table["feasible"].all()
+    assert not table["outside"].any()
+    for (each, change), (_, row) in zip(pairs, table.iterrows(), strict=True):
+        for effect in change.effects:
+            assert effect.after == pytest.approx(row[effect.objective], rel=1e-12)
+            before = each.values[effect.objective]
+            assert effect.before == pytest.approx(before, rel=1e-12, nan_ok=True)
+        assert change.gain >= 1.01 or not each.feasible
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_change_of_one_variable_is_missed(name: str) -> None:
+    made, explanations = explained_designs(name)
+    evaluator, space = made.evaluator, made.evaluator.space
+    objectives, benefits = evaluator.objectives, list_benefits(evaluator)
+    counts = np.array([v.count for v in space.variables.values()])
+    own = space.digits(np.array([each.design for each in explanations]))
+    moved = np.repeat(list(space.variables), counts)
+    digits = {n: np.repeat(own[n], len(moved)).reshape(-1, len(moved)) for n in space.variables}
+    for n, count in zip(space.variables, counts, strict=True):
+        digits[n][:, moved == n] = np.arange(count)
+    values = evaluator.evaluate(space.from_digits({n: d.ravel() for n, d in digits.items()}))
+    after = values.objectives.reshape(len(explanations), len(moved), -1)
+    sound = values.feasible.reshape(len(explanations), -1)
+    assert values.feasible.any()
+    for row, each in enumerate(explanations):
+        if not each.feasible:
+            repaired = set(moved[sound[row]])
+            singles = {c.settings[0].variable for c in each.repairs if len(c.settings) == 1}
+            assert singles == repaired
+            assert bool(each.repairs) != bool(each.no_change)
+            continue
+        before = np.array([each.values[o.name] for o in objectives], dtype=float)
+        good = sound[row].copy()
+        if benefits:
+            good &= np.any([after[row][:, i] > worth for i, worth in benefits], axis=0)
+        for i, worth in benefits:
+            good &= (after[row][:, i] > worth) | (before[i] <= worth)
+        wanted: dict[tuple[str, str], float] = {}
+        for i, o in enumerate(objectives):
+            gains = np.where(good, gain_factor(o, before[i], after[row][:, i]), 0.0)
+            best = {n: gains[moved == n].max() for n in space.variables}
+            wanted |= {(n, o.name): gain for n, gain in best.items() if gain >= 1.01}
+        advised: dict[tuple[str, str], float] = {}
+        for change in (c for c in each.advice if c.kind == SPACE):
+            for effect in (e for e in change.effects if e.gain >= 1.01):
+                key = change.settings[0].variable, effect.objective
+                advised[key] = max(advised.get(key, 0.0), effect.gain)
+        assert advised == {key: pytest.approx(gain, rel=1e-12) for key, gain in wanted.items()}
+        without = {o.name for o in objectives} - {o for _, o in wanted}
+        listed = each.no_change.partition("better in ")[2].rpartition(" (")[0]
+        assert set(filter(None, listed.split(" or "))) == set(map(worded, without))
+        assert not each.no_change or each.no_change.endswith("(all values evaluated)")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_sensitivity_names_who_sets_its_input(name: str) -> None:
+    made, explanations = explained_designs(name)
+    owners = made.evaluator.space.quantities()
+    for each in explanations:
+        for item in each.sensitivities:
+            if item.set_by == VARIABLE:
+                assert each.values[item.input] == item.value
+            elif item.set_by == STUDY:
+                assert item.input not in owners
+            else:
+                owner = item.set_by.removeprefix("selected ")
+                variable = made.evaluator.space.variables[owner]
+                assert isinstance(variable, Choice)
+                assert variable.rows[each.values[owner]][item.input] == item.value
+
+
+def test_a_text_says_how_many_values_were_evaluated() -> None:
+    space = Space({"lanes": Integer(1, 1000), "wait": Real(0.0, 500.0)})
+    points = {"lanes": np.array([7.0]), "wait": np.array([3.0])}
+    text = "evaluated of lanes: 300 of 1,000 values, wait: 64 values"
+    assert describe_sampling(space, 300) == text
+    near = find_neighbours(space, points, 300)
+    lanes = near.points["lanes"][near.moved == 0]
+    assert {6.0, 8.0} <= set(lanes)
+    assert len({7.0, *lanes}) >= 300
+    assert len(set(near.points["wait"])) >= 64
+    grid = Space({"lanes": Integer(1, 1000)})
+    assert describe_sampling(grid, 1000) == "all values evaluated"
+    assert len(find_neighbours(grid, {"lanes": np.array([7.0])}, 1000).of) == 999
 
 
 # Dominating designs and repairs ---------------------------------------------------------------
@@ -242,4 +382,5 @@ def test_two_changes_are_found_where_one_does_not_repair() -> None:
     )
     (explained,) = explain(three, three.run(), [95])
     assert explained.repairs == ()
-    assert ("repair", "no change of one or two variables") in explained.fields
+    text = "no other value of one variable (all values evaluated), and none of 41 pairs of values"
+    assert ("repair", text) in explained.fields

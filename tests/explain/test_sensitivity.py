@@ -88,8 +88,8 @@ def test_gains_against_direct_calls() -> None:
     assert gains["area", "bus_wait"].gain == 1.0
     assert all(each.bottleneck == (each.gain >= 1.2) for each in gains.values())
     assert {each.bottleneck for each in gains.values()} == {True, False}
-    kinds = ["within your space", "another part", "not yours to change"]
-    ordered = [(kinds.index(s.kind), s.beyond, -s.gain) for s in found.sensitivities]
+    kinds = ["variable", "selected bus", "study"]
+    ordered = [(kinds.index(s.set_by), -s.gain) for s in found.sensitivities]
     assert ordered == sorted(ordered)
 
 

@@ -102,7 +102,9 @@ def test_no_name_in_the_summary_is_broken(runs: Path) -> None:
 def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
     text = _dse("explain", "sparc_evolution", "--design", "1", cwd=runs, columns=100).stdout
     assert "design 1 of sparc_evolution" in text
-    assert re.search(r"overhead \(o\) +29,000 cycle +2,900 cycle +speedup +\d", text)
+    assert re.search(
+        r"overhead \(o\) +selected accelerator +29,000 cycle +2,900 cycle +speedup +\d", text
+    )
     assert re.search(r"16 B to 1,362 B +overhead, computational index", text)
     data = json.loads(
         _dse("explain", "sparc_evolution", "--design", "1", "--json", cwd=runs).stdout

@@ -9,7 +9,7 @@ Modules:
 * ``area``: the area of all of it, and the memory of calls in flight.
 """
 
-from objectives.machine.area import Area, CallBuffers, call_buffers, total_area
+from objectives.machine.area import Area, CallBuffers, ChipArea, call_buffers, chip_area, total_area
 from objectives.machine.breakeven import CallBreakEven, call_break_even
 from objectives.machine.calls import (
     CallTime,
@@ -37,6 +37,7 @@ __all__ = [
     "CallBreakEven",
     "CallBuffers",
     "CallTime",
+    "ChipArea",
     "Engine",
     "LanesFor",
     "Link",
@@ -45,6 +46,7 @@ __all__ = [
     "call_buffers",
     "call_interval",
     "call_time",
+    "chip_area",
     "engine",
     "engine_clock",
     "engine_rate",

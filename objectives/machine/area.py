@@ -107,6 +107,84 @@ def total_area(
     return Area(total, *arrays)
 
 
+class ChipArea(NamedTuple):
+    """The outputs of `chip_area`."""
+
+    area: Annotated[Array, AREA]
+    area_engine: Annotated[Array, Quantity("LUT", "logic of all lanes", low=0, part_of="area")]
+    area_registers: Annotated[Array, Quantity("LUT", "pipeline stages", low=0, part_of="area")]
+    area_arbiter: Annotated[Array, Quantity("LUT", "arbiters", low=0, part_of="area")]
+    area_contexts: Annotated[
+        Array, Quantity("LUT", "secondary memory of contexts", low=0, part_of="area")
+    ]
+    area_buffers: Annotated[
+        Array, Quantity("LUT", "data of calls in flight", low=0, part_of="area")
+    ]
+    area_interface: Annotated[Array, AREA_INTERFACE]
+
+
+@model
+@monotonic(
+    area="+engine_area +register_area +interface_area +memory_area_per_bit +buffer_area_per_bit"
+    " +arbiter_area +stored_contexts +context_bits +buffer_bits +streams +engines -shared_link"
+)
+def chip_area(
+    engine_area: Annotated[Floats, ENGINE_AREA],
+    register_area: Annotated[Floats, REGISTER_AREA],
+    interface_area: InterfaceArea,
+    memory_area_per_bit: MemoryAreaPerBit,
+    buffer_area_per_bit: Annotated[
+        Floats,
+        Quantity(
+            "LUT/bit", "area of a bit of a call's data", low=0, better="lower", typical=(0.005, 0.1)
+        ),
+    ],
+    arbiter_area: Annotated[
+        Floats,
+        Quantity("LUT", "arbiter, for each stream", low=0, better="lower", typical=(0, 20)),
+    ],
+    stored_contexts: Annotated[
+        Floats,
+        Quantity("1", "contexts in the secondary memory of an engine", low=0, typical=(0, 64)),
+    ],
+    context_bits: Annotated[
+        Floats, Quantity("bit", "state of a stream", low=0, better="lower", typical=(0, 4096))
+    ],
+    buffer_bits: Annotated[Floats, BUFFER_BITS],
+    streams: Streams,
+    engines: Engines,
+    shared_link: SharedLink,
+) -> ChipArea:
+    """Return the area of all engines and interfaces, and its parts.
+
+    An interface with a link of its own is counted for each engine, a shared one once.
+
+    Returns
+    -------
+    ChipArea
+        All in LUT.
+
+    Examples
+    --------
+    >>> result = chip_area(10_000, 0, 500, 1 / 64, 1 / 128, 4, stored_contexts=4, context_bits=640,
+    ...                    buffer_bits=65_536, streams=8, engines=2, shared_link=1)
+    >>> float(result.area_contexts), float(result.area_buffers), float(result.area)
+    (80.0, 1024.0, 21668.0)
+    """
+    parts = (
+        engine_area,
+        register_area,
+        np.multiply(arbiter_area, streams),
+        np.multiply(memory_area_per_bit, context_bits) * stored_contexts,
+        np.multiply(buffer_area_per_bit, buffer_bits),
+        np.asarray(interface_area, dtype=np.float64),
+    )
+    counts = (engines,) * 5 + (np.where(np.equal(shared_link, 1.0), 1.0, engines),)
+    arrays = [np.multiply(p, n, dtype=np.float64) for p, n in zip(parts, counts, strict=True)]
+    total = arrays[0] + arrays[1] + arrays[2] + arrays[3] + arrays[4] + arrays[5]
+    return ChipArea(total, *arrays)
+
+
 # ---------------------------------------------------------------------- memory of outstanding calls
 
 _BITS = 8.0  # of a byte

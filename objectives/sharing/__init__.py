@@ -13,9 +13,14 @@ Modules:
 * ``calls``: calls of several elements, without other calls and under load, and a bound of their
   time;
 * ``pace``: a stream with several outstanding calls;
+* ``work_conserving``: an engine that serves any call that waits;
+* ``arbitration``: slots, service, pace and response time of calls by either arbitration;
+* ``break_even``: the granularity from which on calls are as fast as on the host;
 * ``simulation``: the cycle-accurate simulation.
 """
 
+from objectives.sharing.arbitration import call_pace, call_response, call_slots, engine_service
+from objectives.sharing.break_even import call_crossing
 from objectives.sharing.calls import call_latency, call_service, engine_line
 from objectives.sharing.latency import RoundRobin, best_schedule_period, exact_latency, round_robin
 from objectives.sharing.load import engine_count, lane_arrivals, share_out
@@ -33,11 +38,16 @@ __all__ = [
     "RoundRobin",
     "SimulatedLatency",
     "best_schedule_period",
+    "call_crossing",
     "call_latency",
+    "call_pace",
+    "call_response",
     "call_service",
+    "call_slots",
     "departure_clocks",
     "engine_count",
     "engine_line",
+    "engine_service",
     "exact_latency",
     "lane_arrivals",
     "latency_quantile",

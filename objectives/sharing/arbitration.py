@@ -1,0 +1,487 @@
+"""Arbitration: fixed slots for each stream, or a work-conserving engine (docs/system.md).
+
+With fixed slots, each stream has its turns in the schedule of Hall and Chamberlain, Performance
+Modeling of Virtualized Custom Logic Computations, ASAP 2014 (:mod:`objectives.sharing.schedule`),
+and an idle stream's slots stay idle. A work-conserving engine serves any call that waits
+(:mod:`objectives.sharing.work_conserving`). The models here evaluate each design by its own
+arbitration.
+
+A chained kernel (AES-CBC) needs the result of an element for the next one, so a call uses one
+lane, in which its slots are C clocks apart. With fixed slots, the streams of an engine are then
+dealt over its lanes. The elements of an independent kernel (AES-CTR) are dealt over all lanes, with
+slots of a
+stream one clock apart; a further pass of an element begins C clocks after the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple, TypeAlias
+
+import numpy as np
+
+from dse.model import Array, Floats, Quantity, Requirement, lower_bound, model, monotonic, requires
+from objectives.quantities import (
+    ENGINES,
+    CallRate,
+    CallsInFlight,
+    ClockPeriod,
+    ElementBytes,
+    Granularity,
+    Lanes,
+    Passes,
+    PipelineDepth,
+    Streams,
+    TotalStreams,
+)
+from objectives.queues import constant_service_wait
+from objectives.sharing.calls import call_latency, call_service
+from objectives.sharing.pace import Way, stream_interval
+from objectives.sharing.schedule import LANE_ELEMENTS, LaneElements, Pipeline, SchedulePeriod
+from objectives.sharing.work_conserving import (
+    Load,
+    find_interval,
+    find_response,
+    find_service,
+)
+
+WorkConserving: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "1: the engine serves any call that waits; 0: each stream has fixed slots",
+        low=0,
+        high=1,
+        integer=True,
+        typical=(0, 1),
+    ),
+]
+Chained: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "1: an element needs the result of the one before it; 0: elements are independent",
+        low=0,
+        high=1,
+        integer=True,
+        typical=(0, 1),
+    ),
+]
+SharedLink: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "1: one link carries the calls of all streams of the chip; 0: each engine has its own",
+        low=0,
+        high=1,
+        integer=True,
+        typical=(0, 1),
+    ),
+]
+_ROUNDING = 1e-12  # data of exactly k elements must not become k + 1 of them
+
+
+class Arbitration(NamedTuple):
+    """How an engine serves the calls that wait."""
+
+    work_conserving: WorkConserving
+    chained: Chained
+    lanes: Lanes
+    schedule_period: SchedulePeriod
+
+
+# ----------------------------------------------------------------------------- the slots of a call
+
+
+@dataclass(frozen=True, eq=False)
+class CallSlots:
+    """The outputs of `call_slots`."""
+
+    call_elements: Annotated[
+        Array, Quantity("element/call", "elements of a call", "n", low=1, integer=True)
+    ]
+    lane_elements: Annotated[Array, LANE_ELEMENTS]
+    engines: Annotated[Array, ENGINES]
+    stored_contexts: Annotated[
+        Array, Quantity("1", "contexts in the secondary memory of an engine", low=0)
+    ]
+
+
+@model
+@monotonic(
+    call_elements="+granularity -element_bytes",
+    lane_elements="+granularity -element_bytes +passes -lanes +pipeline_depth",
+    engines="+total_streams -streams",
+    stored_contexts="+streams",
+)
+def call_slots(
+    granularity: Granularity,
+    element_bytes: ElementBytes,
+    lanes: Lanes,
+    pipeline_depth: PipelineDepth,
+    chained: Chained,
+    streams: Streams,
+    total_streams: TotalStreams,
+    passes: Passes = 1.0,
+) -> CallSlots:
+    """Return the slots that a call takes in its lanes, and what an engine keeps of its streams.
+
+    Chained elements take ``n · passes`` slots of one lane. Independent ones are dealt over the
+    lanes, ``e = ceil(n / lanes)`` in the fullest one. They take ``e · passes`` slots there, or
+    ``(passes − 1) · C + e`` if that is more: too few elements leave slots between the passes empty.
+
+    An engine for chained elements keeps the contexts of the streams that are not in its pipelines.
+    One for independent elements keeps a context of each stream in each lane.
+
+    Examples
+    --------
+    >>> cbc, ctr = (call_slots(1024, 16, 4, 8, chained, 64, 64, passes=4) for chained in (1, 0))
+    >>> float(cbc.lane_elements), float(ctr.lane_elements), float(cbc.stored_contexts)
+    (256.0, 64.0, 32.0)
+    """
+    elements, slots = count_slots(
+        granularity, element_bytes, lanes, pipeline_depth, chained, passes
+    )
+    one = np.equal(chained, 1)
+    places = np.multiply(lanes, pipeline_depth)
+    stored = np.where(
+        one,
+        np.maximum(np.subtract(streams, places), 0.0),
+        np.multiply(lanes, np.subtract(streams, 1.0)),
+    )
+    engines = np.ceil(np.divide(total_streams, streams))
+    return CallSlots(elements, slots, engines, stored)
+
+
+def count_slots(
+    granularity: Floats,
+    element_bytes: Floats,
+    lanes: Floats,
+    pipeline_depth: Floats,
+    chained: Floats,
+    passes: Floats,
+) -> tuple[Array, Array]:
+    """Return the elements of a call, and its slots in its fullest lane."""
+    elements = np.ceil(np.divide(granularity, element_bytes) * (1 - _ROUNDING))
+    dealt = np.ceil(elements / lanes)
+    independent = np.maximum(dealt * passes, np.subtract(passes, 1.0) * pipeline_depth + dealt)
+    return elements, np.where(np.equal(chained, 1), elements * passes, independent)
+
+
+# ------------------------------------------------------------------------ each design by its own
+
+Columns: TypeAlias = Sequence[Array]
+Rows: TypeAlias = Callable[[Columns], tuple[Array, ...]]
+
+
+def evaluate_each(
+    work_conserving: Floats, columns: Sequence[Floats], slots: Rows, queue: Rows
+) -> list[Array]:
+    """Evaluate the designs with fixed slots by `slots`, the others by `queue`."""
+    which, *table = np.broadcast_arrays(work_conserving, *columns)
+    shape = which.shape
+    queued = np.ravel(np.equal(which, 1))
+    flat = [np.ravel(column).astype(np.float64) for column in table]
+    merged: list[Array] = []
+    for rows, evaluate in ((~queued, slots), (queued, queue)):
+        if not rows.any():
+            continue
+        for i, values in enumerate(evaluate([column[rows] for column in flat])):
+            if len(merged) <= i:
+                merged.append(np.empty(queued.size))
+            merged[i][rows] = values
+    return [values.reshape(shape)[()] for values in merged]
+
+
+def _slots_of(
+    streams: Array, pipeline_depth: Array, context_switch: Array, lanes: Array, chained: Array
+) -> tuple[tuple[Array, Array, Array], Array]:
+    """Return the pipeline that a stream's schedule sees, and its further clocks of latency."""
+    one = chained == 1
+    own = np.where(one, np.ceil(streams / lanes), streams)
+    apart = np.where(one, pipeline_depth, 1.0)
+    return (own, apart, context_switch), pipeline_depth - apart
+
+
+@dataclass(frozen=True, eq=False)
+class EngineService:
+    """The outputs of `engine_service`."""
+
+    engine_utilization: Annotated[
+        Array, Quantity("1", "offered calls over the calls that the engine can carry", "ρ", low=0)
+    ]
+    engine_interval: Annotated[
+        Array,
+        Quantity("s", "time from call to call of a stream that always has one waiting", low=0),
+    ]
+    engine_time_alone: Annotated[
+        Array, Quantity("s", "mean time at the engine of a call that finds no other one", low=0)
+    ]
+
+
+@requires(Requirement("engine_utilization < 1", "the engine carries the calls of all its streams"))
+@model
+def engine_service(
+    pipeline: Pipeline,
+    arbitration: Arbitration,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    call_rate: CallRate,
+) -> EngineService:
+    """Return the load of the engine and its service of a call.
+
+    A stream of a work-conserving engine that always has a call waiting gets the capacity that the
+    others leave: of c contexts, each taken for S + m · C clocks by a call, ``c − (N − 1) Λ hold``.
+
+    Returns
+    -------
+    EngineService
+        NaN for fixed slots with fewer streams in a lane than pipeline stages; `engine_interval` is
+        inf if the other streams use all of a work-conserving engine.
+    """
+
+    def slots(columns: Columns) -> tuple[Array, ...]:
+        streams, depth, switch, chained, lanes, period, clock, elements, rate = columns
+        own, further = _slots_of(streams, depth, switch, lanes, chained)
+        service = call_service(*own, period, clock, elements)
+        interval = np.asarray(service.engine_interval)
+        return rate * interval, interval, service.engine_time_alone + further * clock
+
+    def queue(columns: Columns) -> tuple[Array, ...]:
+        streams, depth, switch, chained, lanes, _, clock, elements, rate = columns
+        hold, drain, servers = find_service(depth, switch, clock, elements, lanes, chained)
+        left = servers - (streams - 1) * rate * hold
+        with np.errstate(all="ignore"):
+            interval = np.where(left > 0, hold / left, np.inf)
+        return streams * rate * hold / servers, interval, hold + drain
+
+    columns = (
+        *pipeline,
+        arbitration.chained,
+        arbitration.lanes,
+        arbitration.schedule_period,
+        clock_period,
+        lane_elements,
+        call_rate,
+    )
+    return EngineService(*evaluate_each(arbitration.work_conserving, columns, slots, queue))
+
+
+# ------------------------------------------------------------------------------- calls back to back
+
+
+class LinkWay(NamedTuple):
+    """The steps of a call before it reaches the engine, and its link."""
+
+    set_up_time: Annotated[
+        Floats,
+        Quantity("s", "set-up of a call on the host", low=0, better="lower", typical=(1e-8, 1e-5)),
+    ]
+    travel_time: Annotated[
+        Floats,
+        Quantity(
+            "s",
+            "time of a call without set-up, waiting and engine",
+            low=0,
+            better="lower",
+            typical=(1e-7, 1e-5),
+        ),
+    ]
+    link_wait_time: Annotated[
+        Floats,
+        Quantity(
+            "s",
+            "mean wait of a call for the link",
+            low=0,
+            better="lower",
+            typical=(0, 1e-7),
+            label="queueing delay at the link",
+        ),
+    ]
+    link_utilization: Annotated[
+        Floats,
+        Quantity(
+            "1", "chance that a call waits for the link", low=0, better="lower", typical=(0, 1)
+        ),
+    ]
+    shared_link: SharedLink
+
+
+class CallPace(NamedTuple):
+    """The output of `call_pace`."""
+
+    stream_interval: Annotated[
+        Array,
+        Quantity("s", "mean time from call to call of a stream with q calls in flight", low=0),
+    ]
+
+
+@model
+def call_pace(
+    pipeline: Pipeline,
+    arbitration: Arbitration,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    call_rate: CallRate,
+    calls_in_flight: CallsInFlight,
+    way: LinkWay,
+) -> CallPace:
+    """Return the mean time from end to end of calls of a stream that always has one waiting.
+
+    By :func:`objectives.sharing.stream_interval` with fixed slots, by
+    :func:`objectives.sharing.work_conserving.find_interval` else.
+    """
+    columns = (
+        *pipeline,
+        arbitration.chained,
+        arbitration.lanes,
+        arbitration.schedule_period,
+        clock_period,
+        lane_elements,
+        call_rate,
+        calls_in_flight,
+        *way,
+    )
+    return CallPace(*evaluate_each(arbitration.work_conserving, columns, slots_pace, queue_pace))
+
+
+def slots_pace(columns: Columns) -> tuple[Array, ...]:
+    """Return the pace of designs with fixed slots; the columns are as of :func:`call_pace`."""
+    streams, depth, switch, chained, lanes, period, clock, elements, _, window, *way = columns
+    own, further = _slots_of(streams, depth, switch, lanes, chained)
+    set_up, travel, wait, load, _ = way
+    pace = stream_interval(
+        *own, period, clock, elements, window, *Way(set_up, travel + further * clock, wait, load)
+    )
+    return (np.asarray(pace.stream_interval),)
+
+
+def queue_pace(columns: Columns) -> tuple[Array, ...]:
+    """Return the pace of work-conserving designs; the columns are as of :func:`call_pace`."""
+    streams, depth, switch, chained, lanes, _, clock, elements, rate, window, *way = columns
+    service = find_service(depth, switch, clock, elements, lanes, chained)
+    return (find_interval(service, Load(streams, rate, window, *way)),)
+
+
+# --------------------------------------------------------------------------------- calls under load
+
+
+def _part(about: str) -> Quantity:
+    return Quantity("s", about, low=0, part_of="call_time")
+
+
+@dataclass(frozen=True, eq=False)
+class CallResponse:
+    """The outputs of `call_response`."""
+
+    call_time: Annotated[
+        Array,
+        Quantity(
+            "s",
+            "mean time from the arrival of a request to the end of its call, under load",
+            low=0,
+            better="lower",
+            label="call response time",
+        ),
+    ]
+    call_queue_time: Annotated[
+        Array, _part("wait for the thread, the window and other calls at the engine")
+    ]
+    call_set_up_time: Annotated[Array, _part("set-up on the host")]
+    call_link_time: Annotated[Array, _part("wait for the link")]
+    call_travel_time: Annotated[Array, _part("on the link, to the engine and back")]
+    call_engine_time: Annotated[Array, _part("at the engine, without the wait for other calls")]
+    call_time_p95: Annotated[
+        Array, Quantity("s", "time in which 95 % of the calls end; NaN with fixed slots", low=0)
+    ]
+    call_time_p99: Annotated[
+        Array, Quantity("s", "time in which 99 % of the calls end; NaN with fixed slots", low=0)
+    ]
+
+
+class _Least(NamedTuple):
+    call_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
+@model
+@monotonic(call_time="+set_up_time +travel_time +engine_time_alone")
+def _without_waits(
+    set_up_time: Annotated[Floats, Quantity("s", "set-up of a call", low=0)],
+    travel_time: Annotated[Floats, Quantity("s", "time on the way", low=0)],
+    engine_time_alone: Annotated[Floats, Quantity("s", "time at the engine", low=0)],
+) -> _Least:
+    """Return the time of a call that waits for nothing."""
+    return _Least(np.asarray(set_up_time + np.add(travel_time, engine_time_alone)))
+
+
+@lower_bound(call_time=_without_waits)
+@model
+def call_response(
+    pipeline: Pipeline,
+    arbitration: Arbitration,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    call_rate: CallRate,
+    calls_in_flight: CallsInFlight,
+    way: LinkWay,
+    engine_time_alone: Annotated[
+        Floats, Quantity("s", "mean time at the engine of a call that finds no other one", low=0)
+    ],
+    stream_interval: Annotated[
+        Floats, Quantity("s", "mean time from call to call with q calls in flight", low=0)
+    ],
+) -> CallResponse:
+    """Return the mean time of a call under load, its parts, and two percentiles.
+
+    With fixed slots, the largest of three waits counts: for the thread (M/D/1), for the window
+    (M/D/q with a service of q times the pace), and for the slots of earlier calls (exact, by
+    :func:`objectives.sharing.call_latency`). For a work-conserving engine see
+    :func:`objectives.sharing.work_conserving.find_response`.
+
+    Returns
+    -------
+    CallResponse
+        All in seconds; inf if thread, window or engine cannot carry the calls.
+    """
+    columns = (
+        *pipeline,
+        arbitration.chained,
+        arbitration.lanes,
+        arbitration.schedule_period,
+        clock_period,
+        lane_elements,
+        call_rate,
+        calls_in_flight,
+        *way,
+        engine_time_alone,
+        stream_interval,
+    )
+    found = evaluate_each(arbitration.work_conserving, columns, _slots_response, _queue_response)
+    return CallResponse(*found)
+
+
+def _slots_response(columns: Columns) -> tuple[Array, ...]:
+    streams, depth, switch, chained, lanes, period, clock, elements, rate, window, *rest = columns
+    set_up, travel, link_wait, _, _, alone, pace = rest
+    own, further = _slots_of(streams, depth, switch, lanes, chained)
+    with np.errstate(all="ignore"):
+        latency = call_latency(*own, period, rate, elements, clock)
+        engine = np.maximum(latency.engine_time + further * clock - alone, 0.0)
+        thread = np.where(set_up > 0, set_up * constant_service_wait(rate * set_up), 0.0)
+        around = constant_service_wait(rate * pace, window) * window * pace
+    queue = np.maximum(np.maximum(thread, around), engine)
+    time = set_up + link_wait + travel + alone + queue
+    none = np.full(time.shape, np.nan)
+    return time, queue, set_up, link_wait, travel, alone, none, none
+
+
+def _queue_response(columns: Columns) -> tuple[Array, ...]:
+    streams, depth, switch, chained, lanes, _, clock, elements, rate, window, *rest = columns
+    *way, alone, _ = rest
+    set_up, travel, link_wait, *_ = way
+    service = find_service(depth, switch, clock, elements, lanes, chained)
+    response = find_response(service, Load(streams, rate, window, *way))
+    queue = response.mean - set_up - link_wait - travel - alone
+    queue = np.where(np.isfinite(response.mean), np.maximum(queue, 0.0), response.mean)
+    return (response.mean, queue, set_up, link_wait, travel, alone, response.p95, response.p99)

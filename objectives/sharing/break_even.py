@@ -1,0 +1,210 @@
+"""The granularity from which on calls back to back are as fast as on the host.
+
+LogCA's break-even (Altaf and Wood, LogCA: A High-Level Performance Model for Hardware Accelerators,
+ISCA 2017) for a stream that shares link and engine and has q calls in flight: the crossing of the
+host's time C · g^β with the mean time from call to call, by either arbitration.
+
+The time from call to call has no closed form in the granularity, so the crossing is bracketed on
+granularities a factor of 4 apart and then halved in the logarithm. With fixed slots the time is a
+sawtooth, because a call of one more element may miss its slot: the last crossing of the bracket
+counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model import Array, Floats, Quantity, model
+from objectives.power_law import power
+from objectives.quantities import (
+    CallsInFlight,
+    ElementBytes,
+    Kernel,
+    Passes,
+    PipelineDepth,
+    Streams,
+    TotalStreams,
+)
+from objectives.queues import constant_service_wait
+from objectives.sharing.arbitration import (
+    Arbitration,
+    Columns,
+    SharedLink,
+    count_slots,
+    evaluate_each,
+    queue_pace,
+    slots_pace,
+)
+from objectives.sharing.schedule import ContextSwitch
+
+_FACTOR = 4.0
+_BRACKETS = 12
+"""Granularities of the scan: from one element to 4 million of them."""
+_HALVINGS = 7
+"""Steps after the scan: the crossing is found to 1 %."""
+
+
+class Interface(NamedTuple):
+    """The costs of a call outside the engine."""
+
+    interface_overhead: Annotated[
+        Floats,
+        Quantity(
+            "cycle", "set-up of a call on the host", "o", low=0, better="lower", typical=(10, 1e4)
+        ),
+    ]
+    interface_overhead_per_byte: Annotated[
+        Floats,
+        Quantity(
+            "cycle/B",
+            "the host's own moving of each byte",
+            "h",
+            low=0,
+            better="lower",
+            typical=(0, 2),
+        ),
+    ]
+    interface_latency: Annotated[
+        Floats,
+        Quantity(
+            "cycle",
+            "travel to the engine and back, during which the link is free",
+            "L",
+            low=0,
+            better="lower",
+            typical=(1, 1e4),
+        ),
+    ]
+    interface_latency_per_byte: Annotated[
+        Floats,
+        Quantity(
+            "cycle/B",
+            "time that each byte occupies the link",
+            "l",
+            low=0,
+            better="lower",
+            typical=(0.01, 2),
+        ),
+    ]
+    shared_link: SharedLink
+
+
+class Lane(NamedTuple):
+    """A lane and its clock, in cycles of the host."""
+
+    pipeline_depth: PipelineDepth
+    context_switch: ContextSwitch
+    clock_period: Annotated[
+        Floats,
+        Quantity("cycle", "clock period of the engine", above=0, better="lower", typical=(1, 100)),
+    ]
+    element_bytes: ElementBytes
+    passes: Passes
+
+
+@dataclass(frozen=True, eq=False)
+class BreakEven:
+    """The output of `call_crossing`."""
+
+    break_even: Annotated[
+        Array,
+        Quantity(
+            "B",
+            "granularity from which on calls back to back are as fast as on the host; inf: never",
+            "g1",
+            low=0,
+            label="break-even granularity",
+        ),
+    ]
+
+
+@model
+@np.errstate(all="ignore")
+def call_crossing(
+    kernel: Kernel,
+    interface: Interface,
+    lane: Lane,
+    arbitration: Arbitration,
+    streams: Streams,
+    total_streams: TotalStreams,
+    stream_data_rate: Annotated[
+        Floats,
+        Quantity(
+            "B/cycle",
+            "data that one stream asks to have processed a cycle",
+            above=0,
+            typical=(1e-4, 1e-2),
+        ),
+    ],
+    calls_in_flight: CallsInFlight,
+) -> BreakEven:
+    """Return the granularity at which a stream that always has a call waiting equals the host.
+
+    The other streams offer their data rate in calls of the same granularity.
+
+    Returns
+    -------
+    BreakEven
+        [B], to 1 %: one element if calls of one element are faster than the host, inf if calls of
+        4 million elements are slower.
+    """
+    columns = (
+        *kernel,
+        *interface,
+        *lane,
+        arbitration.chained,
+        arbitration.lanes,
+        arbitration.schedule_period,
+        streams,
+        total_streams,
+        stream_data_rate,
+        calls_in_flight,
+    )
+
+    def slots(rows: Columns) -> tuple[Array, ...]:
+        return (_find_crossing(rows, queued=False),)
+
+    def queue(rows: Columns) -> tuple[Array, ...]:
+        return (_find_crossing(rows, queued=True),)
+
+    return BreakEven(*evaluate_each(arbitration.work_conserving, columns, slots, queue))
+
+
+def _find_crossing(columns: Columns, queued: bool) -> Array:
+    width = columns[10]
+    low = np.zeros(width.size)  # the largest granularity of the scan at which the host is faster
+    for k in range(_BRACKETS):
+        size = width * _FACTOR**k
+        low = np.where(_is_slower(columns, size, queued), size, low)
+    never = low >= width * _FACTOR ** (_BRACKETS - 1)
+    bracketed = np.flatnonzero((low > 0) & ~never)
+    rows = [column[bracketed] for column in columns]
+    below, above = low[bracketed], low[bracketed] * _FACTOR
+    for _ in range(_HALVINGS):
+        middle = np.sqrt(below * above)
+        slower = _is_slower(rows, middle, queued)
+        below, above = np.where(slower, middle, below), np.where(slower, above, middle)
+    crossing = np.where(never, np.inf, width)
+    crossing[bracketed] = above
+    return crossing
+
+
+def _is_slower(columns: Columns, size: Array, queued: bool) -> NDArray[np.bool_]:
+    c, b, o, h, latency, per_byte, shared, depth, switch, clock, width, passes, *rest = columns
+    chained, lanes, period, streams, total, offered, window = rest
+    _, elements = count_slots(size, width, lanes, depth, chained, passes)
+    occupied = per_byte * size
+    meeting = np.where(shared == 1, total, np.minimum(streams, total))
+    load = meeting * offered * per_byte
+    wait = np.where(occupied > 0, occupied * constant_service_wait(load), 0.0)
+    way = (o + h * size, occupied + latency, wait, load, shared)
+    pipeline = (streams, depth, switch, chained, lanes, period)
+    rows = (*pipeline, clock, elements, offered / size, window, *way)
+    (pace,) = queue_pace(rows) if queued else slots_pace(rows)
+    left = 1 - (meeting - 1) * offered * per_byte
+    link = np.where(left > 0, occupied / left, np.inf)
+    return np.asarray(~(np.maximum(pace, link) <= c * power(size, b)))

@@ -24,8 +24,8 @@ from tests.oracles.system import System, saturated_interval, simulate
 STUDY = Path(__file__).parents[1] / "studies" / "crypto.toml"
 CLOCK = 1.16e9
 VARIABLES = [
-    *("engine", "lanes", "pipeline_depth", "streams", "schedule_period", "calls_in_flight"),
-    "interface",
+    *("engine", "lanes", "pipeline_depth", "streams", "arbitration", "schedule_period"),
+    *("calls_in_flight", "interface"),
 ]
 PREDICTED = ["call_time", "call_interval"]
 
@@ -99,6 +99,8 @@ def design(row: Mapping[Any, Any], granularity: float = 1024.0) -> Design:
         schedule_period=int(row["schedule_period"]),
         context_switch=4,
         clock_period=clock,
+        chained=True,
+        work_conserving=row["arbitration"] == "work-conserving",
     )
     return Design(system, engine, interface, 90 * granularity**1.01 / CLOCK)
 
@@ -127,9 +129,10 @@ def random_designs(count: int, seed: int) -> pd.DataFrame:
 
 @cache
 def feasible_designs() -> pd.DataFrame:
-    """Return 30 feasible designs at random."""
-    designs = random_designs(3_000, seed=20)
-    return designs[study().evaluate(designs)["feasible"].to_numpy()].head(30)
+    """Return 30 random feasible designs of each arbitration."""
+    designs = random_designs(20_000, seed=20)
+    feasible = designs[study().evaluate(designs)["feasible"].to_numpy()]
+    return feasible.groupby("arbitration").head(30)
 
 
 def front_designs(result: dse.StudyResult) -> pd.DataFrame:
@@ -172,9 +175,11 @@ def harsh_systems(count: int, seed: int) -> list[System]:
             schedule_period=int(rng.choice([1, 2, 4, 8, 16, 32])),
             context_switch=4,
             clock_period=23e-9 / (1 + 0.7 * (depth - 1)),
+            chained=bool(rng.integers(2)),
+            work_conserving=bool(rng.integers(2)),
         )
 
-    samples = [sample() for _ in range(40 * count)]
+    samples = [sample() for _ in range(60 * count)]
     names = ("stream_utilization", "engine_utilization", "link_utilization")
     used = predict(samples, names).max(axis=1)
     return [samples[i] for i in np.flatnonzero((used > 0.1) & (used < 0.6))[:count]]
@@ -209,7 +214,7 @@ def deviations_of_designs(designs: pd.DataFrame) -> pd.DataFrame:
     """Return the deviations of the study's values from the simulation of its designs."""
     found, values = described(designs), study().evaluate(designs).reset_index(drop=True)
     host = pd.Series([d.host_time for d in found])
-    times = {"call_time": values["call_time"] / CLOCK, "call_interval": host / values["speedup"]}
+    times = {"call_time": values["call_time"], "call_interval": host / values["speedup"]}
     return deviations([d.system for d in found], pd.DataFrame(times))
 
 

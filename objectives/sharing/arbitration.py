@@ -305,6 +305,16 @@ class LinkWay(NamedTuple):
             "1", "chance that a call waits for the link", low=0, better="lower", typical=(0, 1)
         ),
     ]
+    link_interval: Annotated[
+        Floats,
+        Quantity(
+            "s",
+            "time from call to call that the link leaves to a stream that always has one waiting",
+            low=0,
+            better="lower",
+            typical=(0, 1e-5),
+        ),
+    ]
     shared_link: SharedLink
 
 
@@ -350,7 +360,7 @@ def slots_pace(columns: Columns) -> tuple[Array, ...]:
     """Return the pace of designs with fixed slots; the columns are as of :func:`call_pace`."""
     streams, depth, switch, chained, lanes, period, clock, elements, _, window, *way = columns
     own, further = _slots_of(streams, depth, switch, lanes, chained)
-    set_up, travel, wait, load, _ = way
+    set_up, travel, wait, load, *_ = way
     pace = stream_interval(
         *own, period, clock, elements, window, *Way(set_up, travel + further * clock, wait, load)
     )
@@ -463,7 +473,7 @@ def call_response(
 
 def _slots_response(columns: Columns) -> tuple[Array, ...]:
     streams, depth, switch, chained, lanes, period, clock, elements, rate, window, *rest = columns
-    set_up, travel, link_wait, _, _, alone, pace = rest
+    set_up, travel, link_wait, _, _, _, alone, pace = rest
     own, further = _slots_of(streams, depth, switch, lanes, chained)
     with np.errstate(all="ignore"):
         latency = call_latency(*own, period, rate, elements, clock)

@@ -201,10 +201,10 @@ def _is_slower(columns: Columns, size: Array, queued: bool) -> NDArray[np.bool_]
     meeting = np.where(shared == 1, total, np.minimum(streams, total))
     load = meeting * offered * per_byte
     wait = np.where(occupied > 0, occupied * constant_service_wait(load), 0.0)
-    way = (o + h * size, occupied + latency, wait, load, shared)
+    left = 1 - (meeting - 1) * offered * per_byte
+    link = np.where(left > 0, occupied / left, np.inf)
+    way = (o + h * size, occupied + latency, wait, load, link, shared)
     pipeline = (streams, depth, switch, chained, lanes, period)
     rows = (*pipeline, clock, elements, offered / size, window, *way)
     (pace,) = queue_pace(rows) if queued else slots_pace(rows)
-    left = 1 - (meeting - 1) * offered * per_byte
-    link = np.where(left > 0, occupied / left, np.inf)
     return np.asarray(~(np.maximum(pace, link) <= c * power(size, b)))

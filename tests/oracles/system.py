@@ -2,9 +2,10 @@
 
 Written from the words of that page; no formula of a model is used. A call needs one event, the
 end of its set-up: the earliest of all streams is the next to join a link, so the end of its
-link's queue is known; travel takes a constant time; and its slots are the next of its stream, for
-a schedule that skips no stream lets no stream disturb another. Then the stream's next set-up can
-be dated, for all that it waits for (request, thread, window) is known. `system_events`
+link's queue is known; travel takes a constant time. With fixed slots, its slots are the next of its
+stream, for a schedule that skips no stream lets no stream disturb another. A work-conserving engine
+serves calls in the order of their arrival, which is that of joining the link: the call takes the
+context that is free first. Then the stream's next set-up can be dated, for all that it waits for (request, thread, window) is known. `system_events`
 is the same system with a process for each thread, call and engine; tests hold every time of the
 two to each other.
 
@@ -48,23 +49,44 @@ class System:
     schedule_period: int  # [slot/turn]
     context_switch: float  # [clock]
     clock_period: float  # [s]
+    chained: bool = True  # an element needs the result of the one before it
+    work_conserving: bool = False  # else each stream has fixed slots
+
+    @property
+    def apart(self) -> int:
+        """Clocks from one slot of a call to the next one in its turn."""
+        return self.pipeline_depth if self.chained else 1
+
+    @property
+    def lane_streams(self) -> int:
+        """Streams that share a lane in fixed slots."""
+        return math.ceil(self.streams / self.lanes) if self.chained else self.streams
 
     @property
     def lane_elements(self) -> int:
         """Slots of a call in a lane."""
-        dealt = math.ceil(math.ceil(self.granularity / self.element_bytes) / self.lanes)
-        return dealt * self.passes
+        elements = math.ceil(self.granularity / self.element_bytes)
+        if self.chained:
+            return elements * self.passes
+        dealt = math.ceil(elements / self.lanes)
+        # a further pass begins when the last one has gone through the pipeline
+        return (self.passes - 1) * max(dealt, self.pipeline_depth) + dealt
+
+    @property
+    def contexts(self) -> int:
+        """Calls that a work-conserving engine serves at a time."""
+        return self.lanes * self.pipeline_depth if self.chained else 1
 
     @property
     def groups(self) -> int:
-        """Groups of streams that take turns on an engine."""
-        return math.ceil(self.streams / self.pipeline_depth)
+        """Groups of streams that take turns on a lane."""
+        return math.ceil(self.lane_streams / self.apart)
 
     @property
     def turn(self) -> float:
         """Clocks from the start of a group's turn to the start of the next group's."""
         switch = self.context_switch if self.groups > 1 else 0
-        return self.schedule_period * self.pipeline_depth + switch
+        return self.schedule_period * self.apart + switch
 
     @property
     def simulated(self) -> int:
@@ -73,14 +95,15 @@ class System:
 
     def slot_clock(self, stream: int, index: int) -> float:
         """Clocks from the start of the engine's first round to a slot of the stream, from 0 on."""
-        group, member = divmod(stream % self.streams, self.pipeline_depth)
+        place = stream % self.streams % self.lane_streams
+        group, member = divmod(place, self.apart)
         rounds, slot = divmod(index, self.schedule_period)
         start = (rounds * self.groups + group) * self.turn
-        return start + slot * self.pipeline_depth + member
+        return start + slot * self.apart + member
 
 
 class Call(NamedTuple):
-    """When what happened to a call, in clocks; its slots by their indices."""
+    """The clocks of a call's steps, and the indices of its slots: -1 without fixed slots."""
 
     stream: int
     request: float
@@ -106,7 +129,8 @@ def calls(
         For each engine, the clock at which a round of its schedule starts.
     """
     s = system
-    depth, period, round_clocks = s.pipeline_depth, s.schedule_period, s.groups * s.turn
+    apart, period, round_clocks = s.apart, s.schedule_period, s.groups * s.turn
+    served = s.context_switch + s.lane_elements * apart
     set_up, occupied, travel, window, slots = (
         s.set_up_time / s.clock_period,
         s.link_occupancy_time / s.clock_period,
@@ -119,6 +143,7 @@ def calls(
     offsets = [phases[e] + s.slot_clock(stream, 0) for stream, e in enumerate(engines)]
     link_free = [-math.inf] * (engines[-1] + 1)
     free_slot = [-(2**62)] * len(sources)
+    free_context = [[-math.inf] * s.contexts for _ in phases]
     ends: list[list[float]] = [[] for _ in sources]  # a stream's calls end in their order
     waiting = []  # (end of set-up, stream, request, start of set-up), one a stream
     for stream, source in enumerate(sources):
@@ -131,15 +156,23 @@ def calls(
         sent = max(joined, link_free[link])
         link_free[link] = sent + occupied
         arrived = link_free[link] + travel
-        rounds, clocks = divmod(arrived - offsets[stream] - EARLY, round_clocks)
-        slot = int(rounds) * period + min(math.ceil(clocks / depth), period)
-        slot = max(slot, free_slot[stream])
-        free_slot[stream] = slot + slots
-        rounds, rest = divmod(slot + slots - 1, period)
-        end = offsets[stream] + rounds * round_clocks + (rest + 1) * depth
+        if s.work_conserving:
+            contexts = free_context[engines[stream]]
+            leaves = max(contexts[0], arrived) + served
+            heapq.heapreplace(contexts, leaves)
+            slot = last = -1
+            end = leaves - apart + s.pipeline_depth
+        else:
+            rounds, clocks = divmod(arrived - offsets[stream] - EARLY, round_clocks)
+            slot = int(rounds) * period + min(math.ceil(clocks / apart), period)
+            slot = max(slot, free_slot[stream])
+            free_slot[stream] = slot + slots
+            last = slot + slots - 1
+            rounds, rest = divmod(last, period)
+            end = offsets[stream] + rounds * round_clocks + rest * apart + s.pipeline_depth
         done = ends[stream]
         done.append(end)
-        yield Call(stream, request, begun, joined, sent, arrived, slot, slot + slots - 1, end)
+        yield Call(stream, request, begun, joined, sent, arrived, slot, last, end)
         following = next(sources[stream], None)
         if following is None:
             heapq.heappop(waiting)
@@ -170,12 +203,14 @@ class Measured:
     """What calls took on average [s], and what was carried."""
 
     call_time: Estimate  # from the request's arrival to the end of its call
+    call_time_p95: float
+    call_time_p99: float
     host_wait: Estimate  # for the thread and the window, before set-up
     link_wait: Estimate
     engine_time: Estimate  # from reaching the engine to the end
     carried: float  # calls ended over requests arrived while it was measured
     stream_shares: np.ndarray[Any, Any]  # of all calls ended, for each stream
-    slots_used: float  # share of the streams' slots
+    engine_busy: float  # fraction of the slots or contexts in use
     link_busy: float  # share of time, mean over links
 
 
@@ -216,17 +251,20 @@ def simulate(system: System, calls_offered: int, seed: int) -> Measured:
     ].T
     ended = seen[(start <= seen[:, 8]) & (seen[:, 8] < stop)]
     clock, links = system.clock_period, 1 if system.shared_link else len(phases)
-    round_slots = system.schedule_period / (system.groups * system.turn)
+    rate = system.schedule_period / (system.groups * system.turn) / system.lane_elements
+    if system.work_conserving:
+        held = system.context_switch + system.lane_elements * system.apart
+        rate = system.contexts * len(phases) / held / system.simulated
     return Measured(
         call_time=Estimate.of((end - request) * clock),
+        call_time_p95=float(np.quantile(end - request, 0.95)) * clock,
+        call_time_p99=float(np.quantile(end - request, 0.99)) * clock,
         host_wait=Estimate.of((begun - request) * clock),
         link_wait=Estimate.of((sent - joined) * clock),
         engine_time=Estimate.of((end - arrived) * clock),
         carried=len(ended) / len(request),
         stream_shares=np.bincount(ended[:, 0].astype(int), minlength=system.simulated) / len(ended),
-        slots_used=len(ended)
-        * system.lane_elements
-        / (round_slots * (stop - start) * system.simulated),
+        engine_busy=len(ended) / (rate * (stop - start) * system.simulated),
         link_busy=len(ended) * system.link_occupancy_time / clock / (stop - start) / links,
     )
 

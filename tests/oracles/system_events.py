@@ -1,7 +1,8 @@
 """The system of docs/system.md with a process for each thread, call and engine.
 
-Slow, and there to be believed: an engine walks its schedule slot by slot, and each lane has a queue
-of elements for each stream. Times are in clocks of the engine.
+Slow, and there to be believed: an engine with fixed slots walks its schedule slot by slot, with a
+queue of calls for each stream. A work-conserving engine is a resource of contexts. Either enters a
+call's elements one by one. Times are in clocks of the engine.
 """
 
 import math
@@ -30,17 +31,32 @@ def events(system: System, requests: list[list[float]], phases: list[float]) -> 
 
 
 class Work:
-    """A call at the engine: the slots that its elements took in each lane."""
+    """A call at the engine: the passes that its elements in the fullest lane have left."""
 
-    def __init__(self, env: simpy.Environment, passes: int) -> None:
-        self.passes_left = passes  # of all its elements
+    def __init__(self, system: System, env: simpy.Environment) -> None:
+        elements = math.ceil(system.granularity / system.element_bytes)
+        if not system.chained:
+            elements = math.ceil(elements / system.lanes)
+        self.chained, self.pause = system.chained, system.pipeline_depth
+        self.passes = [system.passes] * elements
+        self.ready = [0] * elements  # slots of the call until the next pass of each
+        self.count = 0  # slots that the call has had
         self.slots: list[int] = []
         self.entered = env.event()  # all its elements, for the last time
 
     def enter(self, slot: int) -> None:
+        """Use a slot: for the earliest pass that is ready. A chained call has no choice."""
+        left = [i for i, n in enumerate(self.passes) if n]
+        if self.chained:
+            left = left[:1]
+        most = max(self.passes[i] for i in left)
+        ready = [i for i in left if self.ready[i] <= self.count and self.passes[i] == most]
+        if ready:
+            self.passes[ready[0]] -= 1
+            self.ready[ready[0]] = self.count + (1 if self.chained else self.pause)
+        self.count += 1
         self.slots.append(slot)
-        self.passes_left -= 1
-        if not self.passes_left:
+        if not any(self.passes):
             self.entered.succeed()
 
 
@@ -50,12 +66,12 @@ class World:
     def __init__(self, system: System, streams: int, phases: list[float]) -> None:
         self.system, self.env = system, simpy.Environment()
         self.links = [simpy.Resource(self.env) for _ in phases]
-        self.waiting: list[list[deque[Work]]] = [
-            [deque() for _ in range(system.lanes)] for _ in range(streams)
-        ]
+        self.waiting: list[deque[Work]] = [deque() for _ in range(streams)]
+        self.contexts = [simpy.Resource(self.env, capacity=system.contexts) for _ in phases]
         self.ended: list[Call] = []
-        for engine, phase in enumerate(phases):
-            self.env.process(self.engine(engine, phase))
+        if not system.work_conserving:
+            for engine, phase in enumerate(phases):
+                self.env.process(self.engine(engine, phase))
 
     def clocks(self, seconds: float) -> simpy.Event:
         return self.env.timeout(seconds / self.system.clock_period)
@@ -80,16 +96,21 @@ class World:
             yield self.clocks(s.link_occupancy_time)
         yield self.clocks(s.travel_time)
         arrived = self.env.now
-        elements = math.ceil(s.granularity / s.element_bytes)
-        dealt = math.ceil(
-            elements / s.lanes
-        )  # lanes work in step: one without an element idles along
-        work = Work(self.env, dealt * s.lanes * s.passes)
-        for lane in self.waiting[stream]:
-            lane.extend([work] * (dealt * s.passes))
-        yield work.entered
-        yield self.env.timeout(s.pipeline_depth)
-        first, last = min(work.slots), max(work.slots)
+        work = Work(s, self.env)
+        first = last = -1
+        if s.work_conserving:
+            with self.contexts[stream // s.streams].request() as context:
+                yield context
+                yield self.env.timeout(s.context_switch)
+                while not work.entered.triggered:
+                    work.enter(0)
+                    yield self.env.timeout(s.apart)
+            yield self.env.timeout(s.pipeline_depth - s.apart)
+        else:
+            self.waiting[stream].append(work)
+            yield work.entered
+            yield self.env.timeout(s.pipeline_depth)
+            first, last = work.slots[0], work.slots[-1]
         end = self.env.now
         self.ended.append(Call(stream, request, begun, joined, sent, arrived, first, last, end))
         window, place = held
@@ -98,27 +119,29 @@ class World:
     def engine(self, engine: int, phase: float) -> Process:
         """Walk the schedule: groups in turn, in a turn so many slots of each member."""
         s = self.system
-        streams = range(engine * s.streams, (engine + 1) * s.streams)
-        groups = [streams[i : i + s.pipeline_depth] for i in range(0, s.streams, s.pipeline_depth)]
+        members = range(engine * s.streams, (engine + 1) * s.streams)
+        lanes = [members[i : i + s.lane_streams] for i in range(0, s.streams, s.lane_streams)]
         clock, rounds = phase, 0
         while True:
-            for group in groups:
+            for group in range(0, s.groups * s.apart, s.apart):
                 for turn in range(s.schedule_period):
-                    for member in range(s.pipeline_depth):  # a place without a member stays idle
-                        if clock >= 0 and member < len(group):
-                            yield from self.slot(group[member], rounds + turn, clock)
+                    for place in range(group, group + s.apart):  # without a stream it stays idle
+                        here = [lane[place] for lane in lanes if place < len(lane)]
+                        if clock >= 0 and here:
+                            yield from self.slot(here, rounds + turn, clock)
                         clock += 1
-                clock += s.context_switch if len(groups) > 1 else 0
+                clock += s.context_switch if s.groups > 1 else 0
             rounds += s.schedule_period
 
-    def slot(self, stream: int, index: int, clock: float) -> Process:
-        """Let the first waiting element of each lane enter, after all else of this clock."""
-        if stream >= len(self.waiting):
-            return
+    def slot(self, streams: list[int], index: int, clock: float) -> Process:
+        """Let the first waiting call of each lane's stream enter, after all else of this clock."""
         event = simpy.Event(self.env)
         event._ok, event._value = True, None
         self.env.schedule(event, priority=2, delay=max(clock - self.env.now, 0.0))
         yield event
-        for lane in self.waiting[stream]:
-            if lane:
-                lane.popleft().enter(index)
+        for stream in streams:
+            waiting = self.waiting[stream] if stream < len(self.waiting) else None
+            if waiting:
+                waiting[0].enter(index)
+                if waiting[0].entered.triggered:
+                    waiting.popleft()

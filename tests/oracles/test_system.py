@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from objectives.queues import constant_service_wait
 from tests.oracles.system import (
     ENDLESS,
     System,
@@ -62,6 +63,8 @@ def random_systems(count: int, seed: int) -> Iterator[System]:
             pipeline_depth=depth,
             schedule_period=period,
             context_switch=int(rng.integers(0, 9)),
+            chained=bool(rng.integers(2)),
+            work_conserving=bool(rng.integers(2)),
         )
         slots = system.lane_elements * system.groups * system.turn / period
         longest = max(slots, system.set_up_time, system.link_occupancy_time * system.simulated)
@@ -80,7 +83,7 @@ def offered(system: System, count: int, seed: int) -> tuple[list[list[float]], l
     return requests, random_phases(system, rng)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(16))
 def test_every_time_of_every_call_equals_that_of_the_processes(seed: int) -> None:
     """Of all streams that offer their load, and of one in three that always has a request."""
     system = next(random_systems(1, seed))
@@ -144,13 +147,33 @@ def test_a_group_alone_on_an_engine_waits_as_m_d_1_and_half_a_slot(depth: int) -
     exact = depth * (1 / 2 + slots * load / (2 * (1 - load)) + slots)
     assert measured.engine_time.low < exact < measured.engine_time.high
     assert measured.call_time == measured.engine_time
-    assert measured.slots_used == pytest.approx(load, rel=0.02)
+    assert measured.engine_busy == pytest.approx(load, rel=0.02)
 
 
 def test_more_than_is_carried_shows() -> None:
     """One call in flight takes 14 clocks; a request each 12 is too much, one each 16 is not."""
     assert simulate(replace(ALONE, call_rate=1 / 12), 20_000, 0).carried < 0.88
     assert simulate(replace(ALONE, call_rate=1 / 16), 20_000, 0).carried > 0.99
+
+
+def test_a_work_conserving_engine_with_many_streams_is_an_m_d_c_queue() -> None:
+    load, contexts, held = 0.7, 4, 4 * 4 + 2
+    system = replace(
+        ALONE,
+        total_streams=100,
+        streams=100,
+        work_conserving=True,
+        pipeline_depth=contexts,
+        context_switch=2,
+        call_rate=load * contexts / held / 100,
+        set_up_time=0.01,
+        link_occupancy_time=0,
+        calls_in_flight=ENDLESS,
+    )
+    measured = simulate(system, 200_000, seed=5)
+    exact = held * (1 + float(constant_service_wait(load, contexts)))
+    assert measured.engine_time.low < exact < measured.engine_time.high
+    assert measured.engine_busy == pytest.approx(load, rel=0.01)
 
 
 # ---- a stream that always has a request waiting, by hand ----
@@ -169,8 +192,23 @@ EXAMPLES: dict[str, tuple[dict[str, Any], float]] = {
     ),
     # 7 elements are 4 in the fullest of two lanes, each 3 slots: from an end e, slots e+2 … e+24
     "lanes and passes": (
-        {**TWO, **QUICK, "pipeline_depth": 2, "lanes": 2, "passes": 3, "granularity": 100},
+        {
+            **{**TWO, **QUICK, "pipeline_depth": 2, "lanes": 2, "passes": 3, "granularity": 100},
+            "chained": False,
+        },
         26,
+    ),
+    # from an end e: arrives at e+10, takes a context for 2 + 4·4 clocks
+    "context": ({"work_conserving": True, "pipeline_depth": 4, "context_switch": 2}, 28),
+    # the last of 4 independent elements enters at e+15 and takes 4 clocks
+    "independent": (
+        {"work_conserving": True, "pipeline_depth": 4, "context_switch": 2, "chained": False},
+        19,
+    ),
+    # two contexts, each with a call for 4·2 clocks
+    "contexts": (
+        {**QUICK, "work_conserving": True, "pipeline_depth": 2, "calls_in_flight": 8},
+        4,
     ),
     # begins at 0 and 5, ends at 24 and 29, and so on: two calls each 24
     "two in flight": ({"calls_in_flight": 2, "travel_time": 12}, 12),

@@ -1,8 +1,9 @@
 """The shipped study of AES on an UltraSPARC T2 class host: front, values, times by other means.
 
-`call_time` and `call_interval` are within 5 % of the simulation of the whole system. The sources of
-this deviation: of the waits for thread, window and engine only the largest counts; calls meet on a
-link as if no thread had spaced them; a stream that always has a request finds the mean wait there.
+`call_time` and `call_interval` are within 5 % of the simulation of the whole system, percentiles of
+a work-conserving engine within 10 %. Sources of the deviation: with fixed slots, of the waits for
+thread, window and engine only the largest counts; calls meet on a link as if no thread had spaced
+them; a stream that always has a request finds the mean wait there.
 `benchmarks/system.py` prints the deviations.
 """
 
@@ -10,7 +11,6 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,11 +19,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
 
 import dse
 from tests.crypto_examples import (
-    CLOCK,
     PREDICTED,
     STUDY,
     VARIABLES,
@@ -39,7 +37,7 @@ from tests.crypto_examples import (
     random_designs,
     study,
 )
-from tests.oracles.system import ENDLESS, System, saturated_interval, simulate
+from tests.oracles.system import saturated_interval
 
 OBJECTIVES = ["speedup", "break_even", "call_time", "area"]
 
@@ -57,8 +55,9 @@ def result(crypto_run: Path) -> dse.StudyResult:
 @cache
 def drawn() -> tuple[pd.DataFrame, list[Drawn]]:
     """Sample designs; return them, and each by the words of the page with its values."""
-    designs = random_designs(12_000, seed=1)
-    designs = designs[designs["streams"] >= designs["pipeline_depth"]].reset_index(drop=True)
+    designs = random_designs(30_000, seed=1)
+    contexts = designs["lanes"] * designs["pipeline_depth"]
+    designs = designs[designs["streams"] >= contexts].reset_index(drop=True)
     values = study().evaluate(designs).to_dict("records")
     return designs, [Drawn(*pair) for pair in zip(described(designs), values, strict=True)]
 
@@ -85,7 +84,7 @@ def _front(points: NDArray[np.float64]) -> NDArray[np.int64]:
 def test_front_by_other_means(result: dse.StudyResult, crypto_run: Path) -> None:
     space = study().evaluator.space
     assert result.certificate.complete
-    assert result.certificate.evaluated == space.size == 1_182_720
+    assert result.certificate.evaluated == space.size == 1_290_240
     points = space.from_index(np.arange(space.size))
     judged = study().evaluator.evaluate(points)
     values = pd.DataFrame(judged.objectives, columns=OBJECTIVES)
@@ -111,76 +110,78 @@ def test_front_by_other_means(result: dse.StudyResult, crypto_run: Path) -> None
 
 def _area(d: Design) -> float:
     s = d.system
-    contexts = s.lanes * max(s.streams - s.pipeline_depth, 0) * 256
-    buffers = 8 * 4096 * s.calls_in_flight * s.streams
+    contexts = max(s.streams - s.lanes * s.pipeline_depth, 0) * 384 / 64
+    buffers = 8 * 4096 * s.calls_in_flight * s.streams * 0.00799
+    arbiter = 8 * s.streams * s.work_conserving
     engine = s.lanes * (d.engine["lane_area"] + d.engine["stage_area"] * (s.pipeline_depth - 1))
     interfaces = 1 if s.shared_link else d.engines
-    return d.engines * (engine + (contexts + buffers) / 64) + (
+    return d.engines * (engine + contexts + buffers + arbiter) + (
         interfaces * d.interface["interface_area"]
-    )
-
-
-def _loads(d: Design) -> tuple[float, float]:
-    """Offered load of an engine's slots, and of a link."""
-    s = d.system
-    meeting = 64 if s.shared_link else s.streams
-    return s.call_rate * s.lane_elements * d.slot_time, (
-        meeting * s.call_rate * s.link_occupancy_time
     )
 
 
 def test_areas_and_constraints_by_hand() -> None:
     for d, values in drawn()[1]:
+        s = d.system
         assert values["area"] == pytest.approx(_area(d), rel=1e-12)
-        engine, link = _loads(d)
-        allowed = d.system.streams * d.interface["engines_per_core"] <= 8
-        allowed &= d.system.calls_in_flight <= d.interface["most_calls_in_flight"]
-        allowed &= engine < 1 and link <= 0.5
+        meeting = 64 if s.shared_link else s.streams
+        allowed = s.streams * d.interface["engines_per_core"] <= 8
+        allowed &= s.calls_in_flight <= d.interface["most_calls_in_flight"]
+        allowed &= s.schedule_period == 1 or not s.work_conserving
+        allowed &= d.engine_load <= 0.8 and meeting * s.call_rate * s.link_occupancy_time <= 0.5
         allowed &= values["area"] <= 400e3 and values["speedup"] >= 1
         if values["feasible"]:
             assert allowed
         elif allowed:
-            assert d.system.call_rate * d.host_time / values["speedup"] > 0.6
+            assert s.call_rate * d.host_time / values["speedup"] > 0.6
     assert len(feasible()) > 500
+    assert {d.system.work_conserving for d, _ in feasible()} == {False, True}
 
 
 def test_what_must_hold_of_every_feasible_design() -> None:
     """An engine carries its load, a thread its set-ups, and nothing is sooner than its parts."""
     for d, values in feasible():
         s = d.system
-        peak = s.lanes * s.element_bytes / (s.passes * s.clock_period)
-        assert s.streams * 4e6 < peak
+        assert s.streams * 4e6 < s.lanes * s.element_bytes / (s.passes * s.clock_period)
         interval = d.host_time / values["speedup"] * (1 + 1e-9)
         assert interval >= s.set_up_time
-        assert interval >= s.lane_elements * d.slot_time
         assert interval >= s.link_occupancy_time
-        least = s.set_up_time + s.link_occupancy_time + s.travel_time
-        # m slots in a row, C clocks apart, and the pipeline; a round for each R of them
-        rounds, rest = divmod(s.lane_elements - 1, s.schedule_period)
-        least += (rounds * s.groups * s.turn + (rest + 1) * s.pipeline_depth) * s.clock_period
-        assert interval >= least / s.calls_in_flight
-        assert values["call_time"] / CLOCK >= least * (1 - 1e-9)
+        assert interval >= d.least_time / s.calls_in_flight
+        assert values["call_time"] >= d.least_time * (1 - 1e-9)
 
 
 def test_more_of_one_thing() -> None:
     some = drawn()[0].iloc[[found.values["feasible"] for found in drawn()[1]]]
     base = study().evaluate(some)
-    lanes = study().evaluate(some.assign(lanes=32))
     alone = study().evaluate(some.assign(calls_in_flight=1))
-    assert (lanes["area"] >= base["area"]).all()
-    # a call that comes back sooner may just miss its slot
-    assert (lanes["call_time"] <= base["call_time"] * 1.02).all()
-    assert (lanes["speedup"] >= base["speedup"] * 0.98).all()
     assert (alone["speedup"] <= base["speedup"] * 1.02).all()
-    assert (alone["break_even"] >= base["break_even"]).all()
+    assert (alone["break_even"] >= base["break_even"] * 0.98).all()
     assert (alone["area"] <= base["area"]).all()
+    queued = (some["arbitration"] == "work-conserving").to_numpy()
+    lanes = study().evaluate(some[queued].assign(lanes=some["lanes"][queued] + 1))
+    assert (lanes["area"] > base["area"][queued]).all()
+    assert (lanes["call_time"] <= base["call_time"][queued] * 1.001).all()
+    assert (lanes["speedup"] >= base["speedup"][queued] * 0.999).all()
+
+
+def test_one_engine_for_all_is_not_bettered_by_the_front(result: dse.StudyResult) -> None:
+    """No design of the front is bettered by its own engine shared by more streams."""
+    front = result.front.designs
+    for streams in (16, 24, 32, 64):
+        fewer = front[front["streams"] < streams]
+        if len(fewer):
+            more = study().evaluate(fewer[VARIABLES].assign(streams=streams))
+            better = more["feasible"].to_numpy(copy=True)
+            for objective in result.objectives:
+                change = more[objective.name].to_numpy() - fewer[objective.name].to_numpy()
+                better &= (change > 0) if objective.name == "speedup" else (change < 0)
+            assert not better.any()
 
 
 def test_sampled_search_finds_much_of_the_front(tmp_path: Path, result: dse.StudyResult) -> None:
     path = tmp_path / "crypto.toml"
-    path.write_text(
-        STUDY.read_text() + '\n[search]\nmethod = "evolution"\nevaluations = 20000\nseed = 1\n'
-    )
+    evolution = 'method = "evolution"\nevaluations = 20000\nseed = 1'
+    path.write_text(STUDY.read_text().replace('method = "exhaustive"', evolution))
     found = dse.load(path).run()
     worst = {o.name: float(result.front.designs[o.name].max()) * 1.1 for o in result.objectives}
     worst["speedup"] = 0.0
@@ -193,8 +194,10 @@ def test_sampled_search_finds_much_of_the_front(tmp_path: Path, result: dse.Stud
 
 
 def check_deviations(found: pd.DataFrame) -> None:
-    assert len(found) == 30
-    assert found[PREDICTED].abs().max().max() < 0.05
+    """Check means, and percentiles where the models give them: of work-conserving engines."""
+    assert found[["call_time", "call_interval"]].abs().max().max() < 0.05
+    assert not found[["call_time", "call_interval"]].isna().any().any()
+    assert not (found[["call_time_p95", "call_time_p99"]].abs() > 0.10).any().any()
     assert found["carried"].min() > 0.99  # no design has more to do than it can
 
 
@@ -202,43 +205,33 @@ def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None
     check_deviations(deviations_of_designs(front_designs(result)))
 
 
-def test_random_feasible_designs_are_what_the_simulation_finds() -> None:
-    check_deviations(deviations_of_designs(feasible_designs()))
+@pytest.mark.parametrize("arbitration", ["fixed-slots", "work-conserving"])
+def test_random_feasible_designs_are_what_the_simulation_finds(arbitration: str) -> None:
+    designs = feasible_designs()
+    designs = designs[designs["arbitration"] == arbitration]
+    assert len(designs) == 30
+    check_deviations(deviations_of_designs(designs))
 
 
 def test_systems_of_all_kinds_are_what_the_simulation_finds() -> None:
     systems = harsh_systems(30, seed=1)
+    assert len(systems) == 30
     check_deviations(deviations(systems, predict(systems, PREDICTED)))
 
 
-def test_engine_time_lies_in_the_interval_of_calls_straight_at_the_engine(
-    result: dse.StudyResult,
-) -> None:
-    """Another simulation, of more calls, meets an interval of 99 % that was missed by chance."""
-    systems = [d.system for d in described(pd.concat([front_designs(result), feasible_designs()]))]
-    straight = [
-        replace(s, set_up_time=0, link_occupancy_time=0, travel_time=0, calls_in_flight=ENDLESS)
-        for s in systems
-    ]
-    exact = predict(systems, ["engine_time"])["engine_time"]
-    missed = [
-        (system, time)
-        for seed, (system, time) in enumerate(zip(straight, exact, strict=True))
-        if not within(system, time, 10_000, seed)
-    ]
-    assert len(missed) <= stats.binom.ppf(0.999, len(straight), 0.01)
-    assert all(within(system, time, 80_000, 1_000) for system, time in missed)
-
-
-def within(system: System, time: float, calls: int, seed: int) -> bool:
-    found = simulate(system, calls, seed).engine_time
-    return found.low <= time <= found.high
-
-
-@pytest.mark.parametrize("factor", [1, 1.7, 6])
-def test_from_the_break_even_on_calls_back_to_back_are_as_fast_as_the_host(
-    result: dse.StudyResult, factor: float
-) -> None:
-    for seed, row in enumerate(front_designs(result).iloc[:10].to_dict("records")):
-        found = design(row, factor * row["break_even"])
-        assert saturated_interval(found.system, 300, seed).mean <= found.host_time * (1 + 1e-9)
+@pytest.mark.parametrize("arbitration", ["fixed-slots", "work-conserving"])
+def test_calls_equal_the_host_at_the_break_even(arbitration: str) -> None:
+    """On both sides of the crossing, a tenth away, the simulation finds the faster one."""
+    designs = feasible_designs()
+    designs = designs[designs["arbitration"] == arbitration]
+    designs = designs.assign(break_even=study().evaluate(designs)["break_even"])
+    designs = designs.sort_values("break_even").tail(12)
+    checked = 0
+    for seed, row in enumerate(designs.to_dict("records")):
+        above = design(row, math.ceil(1.1 * row["break_even"] / 16) * 16)
+        assert saturated_interval(above.system, 1_000, seed).mean <= above.host_time
+        if row["break_even"] > 16:  # one element is the least granularity
+            checked += 1
+            below = design(row, math.floor(0.9 * row["break_even"] / 16) * 16)
+            assert saturated_interval(below.system, 1_000, seed).mean >= below.host_time
+    assert checked

@@ -5,7 +5,8 @@ ISCA 2017) for a stream that shares link and engine and has q calls in flight: t
 host's time C · g^β with the mean time from call to call, by either arbitration.
 
 The time from call to call has no closed form in the granularity, so the crossing is bracketed on
-granularities a factor of 4 apart and then halved in the logarithm. With fixed slots the time is a
+granularities a factor of 4 apart and then halved in the logarithm, in whole elements: a part of an
+element takes as long as a whole one. With fixed slots the time is a
 sawtooth, because a call of one more element may miss its slot: the last crossing of the bracket
 counts.
 """
@@ -41,6 +42,7 @@ from objectives.sharing.arbitration import (
 )
 from objectives.sharing.schedule import ContextSwitch
 
+_ROUNDING = 1e-12  # data of exactly k elements must not become k + 1 of them
 _FACTOR = 4.0
 _BRACKETS = 12
 """Granularities of the scan: from one element to 4 million of them."""
@@ -149,8 +151,8 @@ def call_crossing(
     Returns
     -------
     BreakEven
-        [B], to 1 %: one element if calls of one element are faster than the host, inf if calls of
-        4 million elements are slower.
+        [B], whole elements, to 1 %: one element if its calls are faster than the host, inf if calls
+        of 4 million elements are slower.
     """
     columns = (
         *kernel,
@@ -189,13 +191,14 @@ def _find_crossing(columns: Columns, queued: bool) -> Array:
         slower = _is_slower(rows, middle, queued)
         below, above = np.where(slower, middle, below), np.where(slower, above, middle)
     crossing = np.where(never, np.inf, width)
-    crossing[bracketed] = above
+    crossing[bracketed] = np.ceil(above / rows[10] * (1 - _ROUNDING)) * rows[10]
     return crossing
 
 
 def _is_slower(columns: Columns, size: Array, queued: bool) -> NDArray[np.bool_]:
     c, b, o, h, latency, per_byte, shared, depth, switch, clock, width, passes, *rest = columns
     chained, lanes, period, streams, total, offered, window = rest
+    size = np.ceil(size / width * (1 - _ROUNDING)) * width
     _, elements = count_slots(size, width, lanes, depth, chained, passes)
     occupied = per_byte * size
     meeting = np.where(shared == 1, total, np.minimum(streams, total))

@@ -155,11 +155,11 @@ def find_waits(service: Service, calls: Load) -> Waits:
 def find_interval(service: Service, calls: Load) -> Array:
     """Return the mean time from call to call of a stream that always has one waiting.
 
-    The largest of set-up, of the capacity that other streams leave at the engine, and of the time
-    of a call over the window. A call of the window finds contexts taken by the others of it. Where two of them are close, the random waits of a call cost more
-    than the larger one: the mean of the maximum of two normal variables, one of which varies as the
-    waits do (C. E. Clark, The greatest of a finite set of random variables, Operations Research
-    9(2), 1961).
+    The largest of set-up, of the times that the other streams leave at link and engine, and of the
+    time of a call over the window. Where the last is close to another one, the random waits of a
+    call cost more than the larger one: the mean of the maximum of two normal variables, one of
+    which varies as the waits do (C. E. Clark, The greatest of a finite set of random variables,
+    Operations Research 9(2), 1961).
     """
     hold, _, servers = service
     waits = find_waits(service, calls)
@@ -237,7 +237,8 @@ def find_response(service: Service, calls: Load) -> Response:
     the window remains.
 
     The percentiles are those of a gamma distribution with the mean and the variance of the sum of
-    all waits among the calls that wait at all.
+    all waits among the calls that wait at all. They are at least those of the wait at the engine,
+    and of the wait before it, found alike: a rare long wait may hide behind a frequent short one.
     """
     hold, drain, servers = service
     waits = find_waits(service, calls)
@@ -273,13 +274,19 @@ def find_response(service: Service, calls: Load) -> Response:
         variance = engine + wait_variance(calls.link_wait_time, link, link) + before
         variance = variance + 2 * np.where(own > 0, together, 0.0) * np.sqrt(engine * before)
         some = 1 - (1 - delayed) * (1 - np.where(calls.link_wait_time > 0, link, 0.0)) * (1 - held)
-    total = mean - around
-    return Response(
-        mean, queue, *(around + _quantile(p, total, variance, some) for p in (0.95, 0.99))
+    sources = (
+        (mean - around, variance, some),
+        (waits.others + own, engine, delayed),
+        (rest, before, held),
     )
+    percentiles = [
+        around + np.maximum.reduce([_find_quantile(p, *source) for source in sources])
+        for p in (0.95, 0.99)
+    ]
+    return Response(mean, queue, *percentiles)
 
 
-def _quantile(probability: float, mean: Array, variance: Array, some: Array) -> Array:
+def _find_quantile(probability: float, mean: Array, variance: Array, some: Array) -> Array:
     """Return a percentile of a wait that is 0 except for a share `some` of the calls."""
     with np.errstate(all="ignore"):
         among = mean / some

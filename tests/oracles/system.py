@@ -1,13 +1,13 @@
 """The system of docs/system.md, call by call: host threads, a link, shared engines.
 
 Written from the words of that page; no formula of a model is used. A call needs one event, the
-end of its set-up: the earliest of all streams is the next to join a link, so the end of its
-link's queue is known; travel takes a constant time. With fixed slots, its slots are the next of its
+end of its set-up: the earliest of all streams is the next to join a link, so the end of its link's
+queue is known; travel takes a constant time. With fixed slots, its slots are the next of its
 stream, for a schedule that skips no stream lets no stream disturb another. A work-conserving engine
-serves calls in the order of their arrival, which is that of joining the link: the call takes the
-context that is free first. Then the stream's next set-up can be dated, for all that it waits for (request, thread, window) is known. `system_events`
-is the same system with a process for each thread, call and engine; tests hold every time of the
-two to each other.
+serves calls in the order of their arrival, which is that of joining the link: a call takes the
+context that is free first. Then the stream's next set-up can be dated, for all that it waits for
+(request, thread, window) is known. `system_events` is the same system with a process for each
+thread, call and engine; tests compare every time of the two.
 
 Times within are in clocks of the engine. If links are not shared, engines have nothing in common,
 and one is simulated; if they are, all engines are. Engines are alike: if streams are left over,

@@ -130,7 +130,6 @@ class ChipArea(NamedTuple):
 )
 def chip_area(
     engine_area: Annotated[Floats, ENGINE_AREA],
-    register_area: Annotated[Floats, REGISTER_AREA],
     interface_area: InterfaceArea,
     memory_area_per_bit: MemoryAreaPerBit,
     buffer_area_per_bit: Annotated[
@@ -154,6 +153,7 @@ def chip_area(
     streams: Streams,
     engines: Engines,
     shared_link: SharedLink,
+    register_area: Annotated[Floats, REGISTER_AREA] = 0.0,
 ) -> ChipArea:
     """Return the area of all engines and interfaces, and its parts.
 
@@ -166,7 +166,7 @@ def chip_area(
 
     Examples
     --------
-    >>> result = chip_area(10_000, 0, 500, 1 / 64, 1 / 128, 4, stored_contexts=4, context_bits=640,
+    >>> result = chip_area(10_000, 500, 1 / 64, 1 / 128, 4, stored_contexts=4, context_bits=640,
     ...                    buffer_bits=65_536, streams=8, engines=2, shared_link=1)
     >>> float(result.area_contexts), float(result.area_buffers), float(result.area)
     (80.0, 1024.0, 21668.0)

@@ -19,7 +19,14 @@ Modules:
 * ``simulation``: the cycle-accurate simulation.
 """
 
-from objectives.sharing.arbitration import call_pace, call_response, call_slots, engine_service
+from objectives.sharing.arbitration import (
+    call_pace,
+    call_percentiles,
+    call_response,
+    call_slots,
+    context_store,
+    engine_service,
+)
 from objectives.sharing.break_even import call_crossing
 from objectives.sharing.calls import call_latency, call_service, engine_line
 from objectives.sharing.latency import RoundRobin, best_schedule_period, exact_latency, round_robin
@@ -41,9 +48,11 @@ __all__ = [
     "call_crossing",
     "call_latency",
     "call_pace",
+    "call_percentiles",
     "call_response",
     "call_service",
     "call_slots",
+    "context_store",
     "departure_clocks",
     "engine_count",
     "engine_line",

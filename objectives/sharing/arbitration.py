@@ -21,9 +21,18 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, Requirement, lower_bound, model, monotonic, requires
+from dse.model import (
+    Array,
+    Floats,
+    Quantity,
+    Requirement,
+    composed_of,
+    lower_bound,
+    model,
+    monotonic,
+    requires,
+)
 from objectives.quantities import (
-    ENGINES,
     CallRate,
     CallsInFlight,
     ClockPeriod,
@@ -37,6 +46,7 @@ from objectives.quantities import (
 )
 from objectives.queues import constant_service_wait
 from objectives.sharing.calls import call_latency, call_service
+from objectives.sharing.load import EngineCount, engine_count
 from objectives.sharing.pace import Way, stream_interval
 from objectives.sharing.schedule import LANE_ELEMENTS, LaneElements, Pipeline, SchedulePeriod
 from objectives.sharing.work_conserving import (
@@ -95,26 +105,77 @@ class Arbitration(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CallSlots:
-    """The outputs of `call_slots`."""
+class LaneSlots:
+    """The outputs of `lane_slots`."""
 
     call_elements: Annotated[
         Array, Quantity("element/call", "elements of a call", "n", low=1, integer=True)
     ]
     lane_elements: Annotated[Array, LANE_ELEMENTS]
-    engines: Annotated[Array, ENGINES]
+
+
+@dataclass(frozen=True, eq=False)
+class ContextStore:
+    """The output of `context_store`."""
+
     stored_contexts: Annotated[
         Array, Quantity("1", "contexts in the secondary memory of an engine", low=0)
     ]
 
 
+@dataclass(frozen=True, eq=False)
+class CallSlots(LaneSlots, EngineCount, ContextStore):
+    """The outputs of `call_slots`."""
+
+
 @model
 @monotonic(
-    call_elements="+granularity -element_bytes",
+    call_elements="+granularity -element_bytes =lanes =pipeline_depth =chained =passes",
     lane_elements="+granularity -element_bytes +passes -lanes +pipeline_depth",
-    engines="+total_streams -streams",
-    stored_contexts="+streams",
 )
+def lane_slots(
+    granularity: Granularity,
+    element_bytes: ElementBytes,
+    lanes: Lanes,
+    pipeline_depth: PipelineDepth,
+    chained: Chained,
+    passes: Passes = 1.0,
+) -> LaneSlots:
+    """Return the elements of a call, and its slots in its fullest lane.
+
+    Chained elements take ``n · passes`` slots of one lane. Independent ones are dealt over the
+    lanes, ``e = ceil(n / lanes)`` in the fullest one. They take ``e · passes`` slots there, or
+    ``(passes − 1) · C + e`` if that is more: too few elements leave slots between the passes empty.
+
+    >>> cbc, ctr = (lane_slots(1024, 16, 4, 8, chained, passes=4) for chained in (1, 0))
+    >>> float(cbc.lane_elements), float(ctr.lane_elements)
+    (256.0, 64.0)
+    """
+    return LaneSlots(
+        *count_slots(granularity, element_bytes, lanes, pipeline_depth, chained, passes)
+    )
+
+
+@model
+@monotonic(stored_contexts="+streams =pipeline_depth =lanes =chained")
+def context_store(
+    streams: Streams, pipeline_depth: PipelineDepth, lanes: Lanes, chained: Chained
+) -> ContextStore:
+    """Return the contexts that the secondary memory of an engine keeps.
+
+    For chained elements these are of the streams that are not in the pipelines. For independent
+    elements, each lane has a context of each other stream.
+
+    >>> float(context_store(64, 8, 4, chained=1).stored_contexts)
+    32.0
+    """
+    inside = np.multiply(lanes, pipeline_depth)
+    waiting = np.maximum(np.subtract(streams, inside), 0.0)
+    others = np.multiply(lanes, np.subtract(streams, 1.0))
+    return ContextStore(np.where(np.equal(chained, 1), waiting, others))
+
+
+@composed_of(lane_slots, engine_count, context_store)
 def call_slots(
     granularity: Granularity,
     element_bytes: ElementBytes,
@@ -125,33 +186,7 @@ def call_slots(
     total_streams: TotalStreams,
     passes: Passes = 1.0,
 ) -> CallSlots:
-    """Return the slots that a call takes in its lanes, and what an engine keeps of its streams.
-
-    Chained elements take ``n · passes`` slots of one lane. Independent ones are dealt over the
-    lanes, ``e = ceil(n / lanes)`` in the fullest one. They take ``e · passes`` slots there, or
-    ``(passes − 1) · C + e`` if that is more: too few elements leave slots between the passes empty.
-
-    An engine for chained elements keeps the contexts of the streams that are not in its pipelines.
-    One for independent elements keeps a context of each stream in each lane.
-
-    Examples
-    --------
-    >>> cbc, ctr = (call_slots(1024, 16, 4, 8, chained, 64, 64, passes=4) for chained in (1, 0))
-    >>> float(cbc.lane_elements), float(ctr.lane_elements), float(cbc.stored_contexts)
-    (256.0, 64.0, 32.0)
-    """
-    elements, slots = count_slots(
-        granularity, element_bytes, lanes, pipeline_depth, chained, passes
-    )
-    one = np.equal(chained, 1)
-    places = np.multiply(lanes, pipeline_depth)
-    stored = np.where(
-        one,
-        np.maximum(np.subtract(streams, places), 0.0),
-        np.multiply(lanes, np.subtract(streams, 1.0)),
-    )
-    engines = np.ceil(np.divide(total_streams, streams))
-    return CallSlots(elements, slots, engines, stored)
+    """Return the slots that a call takes in its lanes, and the engines and what each keeps."""
 
 
 def count_slots(
@@ -402,12 +437,6 @@ class CallResponse:
     call_link_time: Annotated[Array, _part("wait for the link")]
     call_travel_time: Annotated[Array, _part("on the link, to the engine and back")]
     call_engine_time: Annotated[Array, _part("at the engine, without the wait for other calls")]
-    call_time_p95: Annotated[
-        Array, Quantity("s", "time in which 95 % of the calls end; NaN with fixed slots", low=0)
-    ]
-    call_time_p99: Annotated[
-        Array, Quantity("s", "time in which 99 % of the calls end; NaN with fixed slots", low=0)
-    ]
 
 
 class _Least(NamedTuple):
@@ -442,7 +471,7 @@ def call_response(
         Floats, Quantity("s", "mean time from call to call with q calls in flight", low=0)
     ],
 ) -> CallResponse:
-    """Return the mean time of a call under load, its parts, and two percentiles.
+    """Return the mean time of a call under load, and its parts.
 
     With fixed slots, the largest of three waits counts: for the thread (M/D/1), for the window
     (M/D/q with a service of q times the pace), and for the slots of earlier calls (exact, by
@@ -482,8 +511,7 @@ def _slots_response(columns: Columns) -> tuple[Array, ...]:
         around = constant_service_wait(rate * pace, window) * window * pace
     queue = np.maximum(np.maximum(thread, around), engine)
     time = set_up + link_wait + travel + alone + queue
-    none = np.full(time.shape, np.nan)
-    return time, queue, set_up, link_wait, travel, alone, none, none
+    return time, queue, set_up, link_wait, travel, alone
 
 
 def _queue_response(columns: Columns) -> tuple[Array, ...]:
@@ -494,4 +522,55 @@ def _queue_response(columns: Columns) -> tuple[Array, ...]:
     response = find_response(service, Load(streams, rate, window, *way))
     queue = response.mean - set_up - link_wait - travel - alone
     queue = np.where(np.isfinite(response.mean), np.maximum(queue, 0.0), response.mean)
-    return (response.mean, queue, set_up, link_wait, travel, alone, response.p95, response.p99)
+    return response.mean, queue, set_up, link_wait, travel, alone
+
+
+@dataclass(frozen=True, eq=False)
+class CallPercentiles:
+    """The outputs of `call_percentiles`."""
+
+    call_time_p95: Annotated[Array, Quantity("s", "time in which 95 % of the calls end", low=0)]
+    call_time_p99: Annotated[Array, Quantity("s", "time in which 99 % of the calls end", low=0)]
+
+
+@model
+def call_percentiles(
+    pipeline: Pipeline,
+    arbitration: Arbitration,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    call_rate: CallRate,
+    calls_in_flight: CallsInFlight,
+    way: LinkWay,
+) -> CallPercentiles:
+    """Return percentiles of the time of a call under load, of a work-conserving engine.
+
+    See :func:`objectives.sharing.work_conserving.find_response`.
+
+    Returns
+    -------
+    CallPercentiles
+        NaN with fixed slots, for which no formula is known; inf if thread, window or engine cannot
+        carry the calls.
+    """
+
+    def slots(columns: Columns) -> tuple[Array, ...]:
+        none = np.full(columns[0].shape, np.nan)
+        return none, none
+
+    def queue(columns: Columns) -> tuple[Array, ...]:
+        streams, depth, switch, chained, lanes, clock, elements, rate, window, *way = columns
+        service = find_service(depth, switch, clock, elements, lanes, chained)
+        return find_response(service, Load(streams, rate, window, *way))[2:]
+
+    columns = (
+        *pipeline,
+        arbitration.chained,
+        arbitration.lanes,
+        clock_period,
+        lane_elements,
+        call_rate,
+        calls_in_flight,
+        *way,
+    )
+    return CallPercentiles(*evaluate_each(arbitration.work_conserving, columns, slots, queue))

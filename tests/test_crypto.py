@@ -197,7 +197,8 @@ def check_deviations(found: pd.DataFrame) -> None:
     """Check means, and percentiles where the models give them: of work-conserving engines."""
     assert found[["call_time", "call_interval"]].abs().max().max() < 0.05
     assert not found[["call_time", "call_interval"]].isna().any().any()
-    assert not (found[["call_time_p95", "call_time_p99"]].abs() > 0.10).any().any()
+    assert not (found["call_time_p95"].abs() > 0.10).any()
+    assert not (found["call_time_p99"].abs() > 0.12).any()  # docs/system.md
     assert found["carried"].min() > 0.99  # no design has more to do than it can
 
 

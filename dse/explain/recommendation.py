@@ -26,12 +26,13 @@ from dse.explain.targets import (
     meets_bounds,
     values_of,
 )
-from dse.model.values import amount, conditioned, listed, plural, worded
+from dse.model.values import amount, conditioned, listed, percent, plural, worded
 from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_count
 from dse.study.study import ResolvedStudy
 
 _RUNNERS_UP = 3
+_UTILIZATION = "_utilization"  # ends the name of a quantity that the answer shows
 EXPLAINED = 16
 """Designs that a report explains in full; the command explains any other."""
 _EFFORT = 0.5  # evaluations that further explanations may take, as a fraction of the search's
@@ -258,7 +259,11 @@ def _describe(
     fields = {role: f"design {number}{f': {variables}' if variables else ''}", "gives": objectives}
     if role == RECOMMENDED:
         fields["why"] = _reason(study, result, selection)
-    return fields
+        used = [n for n in values if n.endswith(_UTILIZATION)]
+        fields["utilization"] = ", ".join(
+            f"{worded(n.removesuffix(_UTILIZATION))} {percent(float(values[n]), 2)}" for n in used
+        )
+    return {label: text for label, text in fields.items() if text}
 
 
 def _describe_changes(

@@ -1,0 +1,114 @@
+"""The shipped study of compression on 64 threads: its times by a simulation of the system."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import dse
+from tests.crypto_examples import deviations, front_designs
+from tests.oracles.system import System
+
+STUDY = Path(__file__).parents[1] / "studies" / "compress.toml"
+CLOCK = 1.16e9
+VARIABLES = [
+    *("accelerated", "computation_factor", "communication_factor", "keeps_data", "streams"),
+    *("arbitration", "schedule_period", "calls_in_flight", "interface"),
+]
+
+
+@cache
+def study() -> dse.Study:
+    return dse.load(STUDY)
+
+
+def quantities(designs: pd.DataFrame, names: list[str]) -> dict[str, NDArray[Any]]:
+    """Evaluate quantities of designs; times in seconds."""
+    evaluator = study().evaluator
+    points = evaluator.space.from_labels({n: designs[n].to_numpy() for n in VARIABLES})
+    columns = evaluator.space.columns(points)
+    graph = evaluator.model_graph
+    found = graph.evaluate([(name, {}) for name in names], columns)
+    units = [graph.quantities[name].unit for name in names]
+    return {
+        name: np.broadcast_to(value, len(designs)) / (CLOCK if unit.startswith("cycle") else 1)
+        for name, value, unit in zip(names, found, units, strict=True)
+    }
+
+
+def systems(designs: pd.DataFrame) -> list[System]:
+    """Describe designs by the words of docs/system.md: a call takes the engine for m clocks."""
+    names = [
+        "granularity",
+        "call_rate",
+        "lane_elements",
+        "set_up_time",
+        "link_time",
+        "work_conserving",
+    ]
+    names += ["interface_latency", "shared_link", "calls_in_flight", "streams", "schedule_period"]
+    table = pd.DataFrame(quantities(designs, names))
+    return [
+        System(
+            total_streams=64,
+            streams=int(row["streams"]),
+            granularity=row["lane_elements"],
+            call_rate=row["call_rate"],
+            calls_in_flight=int(row["calls_in_flight"]),
+            set_up_time=row["set_up_time"],
+            link_occupancy_time=row["link_time"],
+            travel_time=row["interface_latency"],
+            shared_link=row["shared_link"] == 1,
+            lanes=1,
+            element_bytes=1,
+            passes=1,
+            pipeline_depth=1,
+            schedule_period=int(row["schedule_period"]),
+            context_switch=16,
+            clock_period=5e-9,
+            work_conserving=row["work_conserving"] == 1,
+        )
+        for row in table.to_dict("records")
+    ]
+
+
+def check_deviations(designs: pd.DataFrame) -> None:
+    predicted = pd.DataFrame(quantities(designs, ["call_time", "call_interval"]))
+    found = deviations(systems(designs), predicted)
+    assert len(found) == 30
+    assert not (found[["call_time", "call_interval"]].abs() > 0.05).any().any()
+    assert not (found["call_time_p95"].abs() > 0.10).any()
+    assert not (found["call_time_p99"].abs() > 0.12).any()  # docs/system.md
+    assert found["carried"].min() > 0.99
+
+
+@pytest.fixture(scope="module")
+def result() -> dse.StudyResult:
+    return study().run()
+
+
+def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:
+    check_deviations(front_designs(result)[VARIABLES])
+
+
+def test_the_recommended_engine_is_shared_and_busy(result: dse.StudyResult) -> None:
+    """A work-conserving engine serves more streams with less area: no fixed slots on the front."""
+    assert set(result.front.designs["arbitration"]) == {"work-conserving"}
+    assert result.front.designs["engine_utilization"].max() > 0.5
+
+
+@pytest.mark.parametrize("arbitration", ["fixed-slots", "work-conserving"])
+def test_random_feasible_designs_are_what_the_simulation_finds(arbitration: str) -> None:
+    space = study().evaluator.space
+    assert space.size is not None
+    index = np.random.default_rng(3).integers(0, space.size, 6_000)
+    designs = pd.DataFrame(space.labels(space.from_index(index)))
+    designs = designs[(designs["arbitration"] == arbitration).to_numpy()]
+    feasible = designs[study().evaluate(designs)["feasible"].to_numpy()]
+    check_deviations(feasible.head(30))

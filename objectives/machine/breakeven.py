@@ -71,14 +71,13 @@ EngineDelay = Annotated[
 class CallBreakEven:
     """What `call_break_even` gives."""
 
-    break_even: Annotated[
+    break_even_guaranteed: Annotated[
         Array,
         Quantity(
             "B",
-            "granularity from which on calls back to back are as fast as on the host; inf: never",
-            "g1",
+            "granularity from which on calls back to back are never slower than on the host",
             low=0,
-            label="break-even granularity",
+            label="guaranteed break-even granularity",
         ),
     ]
     break_even_end: Annotated[
@@ -94,7 +93,7 @@ class CallBreakEven:
 
 @model
 @monotonic(
-    break_even="-computational_index +interface_overhead +interface_overhead_per_byte"
+    break_even_guaranteed="-computational_index +interface_overhead +interface_overhead_per_byte"
     " +interface_latency +interface_latency_per_byte +shared_link +streams +total_streams"
     " +stream_data_rate +element_bytes +engine_time_per_byte +engine_rounding_time +engine_delay"
     " -calls_in_flight",
@@ -117,13 +116,14 @@ def call_break_even(
 ) -> CallBreakEven:
     """Return the granularities between which calls back to back are as fast as on the host.
 
-    All of them from `break_even` to `break_even_end` are, whatever the phase of the schedule; not
-    all others are slower. The other streams load the link with their data rate, whatever the
-    granularity, and their calls are as large; of the wait for the link the mean counts.
+    All of them from `break_even_guaranteed` to `break_even_end` are, whatever the phase of the
+    schedule; not all others are slower. The other streams load the link with their data rate,
+    whatever the granularity, and their calls are as large; of the wait for the link the mean
+    counts. :func:`objectives.sharing.call_crossing` gives the mean break-even.
 
     A steeper or higher line, or a faster host, leaves each of the four fewer granularities, and
-    fewer that are in all: `break_even` is monotonic in each input but β. Its end is not, since
-    never is inf for both.
+    fewer that are in all: `break_even_guaranteed` is monotonic in each input but β. Its end is
+    not, since never is inf for both.
 
     `element_bytes` is the least granularity; the lines of the engine are outputs of
     `objectives.sharing:engine_line`, in cycles.

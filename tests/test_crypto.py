@@ -180,8 +180,9 @@ def test_one_engine_for_all_is_not_bettered_by_the_front(result: dse.StudyResult
 
 def test_sampled_search_finds_much_of_the_front(tmp_path: Path, result: dse.StudyResult) -> None:
     path = tmp_path / "crypto.toml"
-    evolution = 'method = "evolution"\nevaluations = 20000\nseed = 1'
-    path.write_text(STUDY.read_text().replace('method = "exhaustive"', evolution))
+    path.write_text(
+        STUDY.read_text() + '\n[search]\nmethod = "evolution"\nevaluations = 20000\nseed = 1\n'
+    )
     found = dse.load(path).run()
     worst = {o.name: float(result.front.designs[o.name].max()) * 1.1 for o in result.objectives}
     worst["speedup"] = 0.0

@@ -1,8 +1,8 @@
 """Provenance: where the input values come from, and which to check before building.
 
 An assumed or uncertain input value takes both bounds of its range, and nothing else changes.
-Designs of the front and near it are evaluated again. The study gives the range. An assumed input
-value without a range is halved and doubled.
+Designs of the front and near it are evaluated again. The study or the catalog gives the range, such
+as the range of measured siblings. An assumed input value without a range is halved and doubled.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dse.study.schema import PROVENANCES, Provenance, worst
 from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0
-"""The factor by which an assumed input value changes if the study gives no range."""
+"""The factor by which an assumed input value without a range changes."""
 _EVALUATIONS = 100, 10_000  # the fewest and the most designs that models evaluate
 _EFFORT = 0.25  # evaluations in between, as a fraction of the search's
 _INSIDE = (0.025, 0.975)  # of a law without ends
@@ -45,8 +45,8 @@ _MIN_SHIFT = 0.0005  # of the front: smaller front shifts are not reported
 _HOW = (
     "Each assumed or uncertain input value was set to both bounds of its range, and nothing else "
     "changed. The front shift is the fraction that the points of one front lack, on average, "
-    "against the other, at the worse bound. An assumed input value of which the study gives no "
-    "range was halved and doubled."
+    "against the other, at the worse bound. An assumed input value without a range was halved and "
+    "doubled."
 )
 
 
@@ -137,11 +137,15 @@ def _is_clock(given: StudyInput) -> bool:
 def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, float], str] | None:
     """Return the bounds of an input value's range, and its text in the study; empty if it has none.
 
-    None if it is neither assumed nor uncertain, or if it cannot change: a file, or 0.
+    None if it is neither assumed nor uncertain and has no range, or if it cannot change: a file, or
+    0.
     """
     if given.uncertain is not None:
         source, number = given.uncertain.source, given.uncertain.number
         return _ends_of(study.uncertainty, source, number), source.text
+    if given.range:
+        low, high = given.range
+        return (low, high), f"between {show(low, given.unit)} and {show(high, given.unit)}"
     if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
         return None
     low, high = sorted((given.value / FACTOR, given.value * FACTOR))
@@ -403,7 +407,8 @@ def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
             "changes most": worded(check.objective),
             "recommendation": f"changes at {changes}" if changes else "unchanged",
         }
-    return row | effect | {"source": given.source}
+    source = f"{given.source}; range: {given.range_source}" if given.range_source else given.source
+    return row | effect | {"source": source}
 
 
 def provenance_data(found: InputProvenance) -> dict[str, Any]:
@@ -422,6 +427,7 @@ def provenance_data(found: InputProvenance) -> dict[str, Any]:
                 "low": check.ends[0],
                 "high": check.ends[1],
                 "range": check.law or "half to double",
+                "range_source": check.given.range_source,
                 "front_shift": check.shift,
                 "objective": check.objective,
                 "overturns": check.overturns,

@@ -24,7 +24,7 @@ from dse.problems import InputError, Problem, closest, nearest
 from dse.study.findings import Findings, Place
 from dse.study.input_files import own_file, read_toml
 from dse.study.loading import shipped_models
-from dse.study.schema import Finite, InputValue, Number, Provenance, Table, parse_table
+from dse.study.schema import Ends, Finite, InputValue, Number, Provenance, Table, parse_table
 
 ENTRY_POINTS = "dse.catalogs"
 """Entry-point group of the packages that offer catalogs."""
@@ -42,6 +42,8 @@ class ValueTable(Table):
     source: StrictStr = ""
     provenance: Provenance | None = None
     note: StrictStr = ""
+    range: Ends | None = None
+    range_source: StrictStr = ""
 
 
 class Together(Table):
@@ -189,7 +191,13 @@ def _row(findings: Findings, name: str, row: RowTable, file: CatalogFile) -> Row
             remedy = "give 'source' to the value, its row or the catalog"
             findings.add(place / key, "has no source", remedy)
         provenance = table.provenance or row.provenance or file.provenance
-        values[key] = InputValue(value, unit, provenance, source, note=table.note)
+        bounds = tuple(table.range or ())
+        if bounds and not table.range_source:
+            remedy = "give 'range_source': who measured such values"
+            findings.add(place / key / "range", "has no source", remedy)
+        values[key] = InputValue(
+            value, unit, provenance, source, None, table.note, bounds, table.range_source
+        )
     if not values:
         findings.add(place, "has no values", _EXAMPLE)
     if row.together is not None:

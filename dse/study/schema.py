@@ -61,6 +61,10 @@ class InputValue:
         If it is not known exactly: as it is written, or as it is sampled.
     note : str
         How to read it.
+    range : tuple of float or str
+        The bounds of plausible values, written like `value`; empty if none are known.
+    range_source : str
+        The reference of the range.
     """
 
     value: float | str
@@ -69,6 +73,8 @@ class InputValue:
     source: str = ""
     distribution: Any = None
     note: str = ""
+    range: tuple[float | str, ...] = ()
+    range_source: str = ""
 
     @property
     def text(self) -> str:
@@ -89,6 +95,11 @@ class InputValue:
         (900.0, '1.16 GHz')
         """
         return self.text if self.unit else self.value
+
+    @property
+    def bounds(self) -> list[float | str]:
+        """The bounds of the range as `written`; empty without a range."""
+        return [replace(self, value=bound).written for bound in self.range]
 
     def with_value(self, value: float, unit: str, distribution: Any = None) -> InputValue:
         """Return the same input value in the unit of its quantity."""
@@ -167,6 +178,10 @@ class SourcedTable(OriginTable):
     """A number that says where it is from."""
 
     value: Number = Field(description="the number")
+    range: Ends | None = Field(
+        None, description="[low, high]: plausible values, if half to double are not"
+    )
+    range_source: StrictStr = Field("", description="the reference of the range")
 
 
 class UncertainTable(OriginTable):
@@ -202,7 +217,8 @@ class UncertainTable(OriginTable):
 def input_value(given: float | str | SourcedTable | UncertainTable) -> InputValue:
     """Return a number of a study with its provenance, its source and its distribution."""
     if isinstance(given, SourcedTable):
-        return InputValue(given.value, "", given.provenance, given.source)
+        value = InputValue(given.value, "", given.provenance, given.source)
+        return replace(value, range=tuple(given.range or ()), range_source=given.range_source)
     if isinstance(given, UncertainTable):
         return InputValue(math.nan, "", given.provenance, given.source, given)
     return InputValue(given)
@@ -213,7 +229,7 @@ def _number_kind(value: Any) -> str | None:
         return "number"
     if {*LAWS, "deviation", "factor"} & value.keys():
         return "UncertainTable"
-    return "SourcedTable" if {"value", "provenance", "source"} & value.keys() else None
+    return "SourcedTable" if {*SourcedTable.model_fields} & value.keys() else None
 
 
 Numeric = Annotated[

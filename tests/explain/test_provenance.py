@@ -14,7 +14,7 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.explain.provenance import front_distance
+from dse.explain.provenance import front_distance, input_range
 from dse.explain.recommendation import assess_inputs
 from dse.study.input_files import to_toml
 
@@ -148,6 +148,32 @@ def test_provenances_are_counted_and_shown(tmp_path: Path) -> None:
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Provenance of the input values" in page
     assert kept["confidence"]["check first"] in page
+
+
+def test_a_range_replaces_half_to_double() -> None:
+    """A value is varied over the range of its measured siblings, whatever its provenance."""
+    given = {"value": "1.2 us", "range": ["1 us", "9 us"], "range_source": "three cards"}
+    study = dse.from_mapping(content(latency=given))
+    latency = next(f for f in study.inputs if f.name == "latency")
+    assert input_range(study, latency) == ((1000.0, 9000.0), "between 1,000 cycle and 9,000 cycle")
+    checks = {c.given.label: c for c in assess_inputs(study, study.run()).checks}
+    expected = moved(content(), [content(latency=v) for v in ("1 us", "9 us")])
+    assert checks["latency"].shift == pytest.approx(expected, rel=1e-9)
+    assert checks["latency"].range_text == "1,000 cycle to 9,000 cycle"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        (["2 us", "9 us"], "does not hold the value"),
+        ([9000, 1], "does not hold the value"),
+        (["1 B", "9 us"], "unit of information"),
+        ([-5, "9 us"], "outside its domain"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused(bounds: list[Any], words: str) -> None:
+    with pytest.raises(dse.InputError, match=words):
+        dse.from_mapping(content(latency={"value": "1.2 us", "range": bounds}))
 
 
 def test_a_study_without_doubts_says_its_worst_provenance() -> None:

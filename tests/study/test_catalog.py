@@ -82,6 +82,7 @@ about =  => is not TOML
 about = "x" => has no rows
 about = "x"; [row]; about = "y" => row: has no values
 about = "x"; [row]; about = "y"; a = 1 => row.a: has no source
+ROW latency = { value = 1, range = [1, 2] } => row.latency.range: has no source
 about = "x"; source = "s"; [Fast_Port]; about = "y"; a = 1 => Fast_Port: is not a name for a row
 sorce = "x"; [row]; a = 1 =>
  about: is missing | sorce: unknown key 'sorce'; a row is a table | row.about: | 3 problems

@@ -150,6 +150,10 @@ class StudyInput:
         Whether it is a condition of one objective or constraint, and uncertain.
     default : bool
         Whether it is a model's default that the study leaves as it is.
+    range : tuple of float
+        The bounds of its plausible values; empty if neither the study nor the catalog gives them.
+    range_source : str
+        The reference of the range.
     """
 
     name: str
@@ -164,6 +168,8 @@ class StudyInput:
     uncertain: Uncertain | None = None
     bound: bool = False
     default: bool = False
+    range: tuple[float, ...] = ()
+    range_source: str = ""
 
 
 def list_inputs(
@@ -203,6 +209,8 @@ def list_inputs(
             value.source,
             tuple(objective.name for objective, names in pairs if name in names),
             uncertain=value.distribution,
+            range=tuple(map(float, value.range)),
+            range_source=value.range_source,
         )
 
     listed = [

@@ -15,7 +15,7 @@ from dse.study.catalog import Catalog, Together, open_catalog
 from dse.study.findings import Findings, Place
 from dse.study.input_files import MAX_INPUT, files_of, is_copied
 from dse.study.resolve.scope import Scope
-from dse.study.resolve.uncertainty import resolve_fit, resolve_value, show_value
+from dse.study.resolve.uncertainty import resolve_fit, resolve_range, resolve_value, show_value
 from dse.study.schema import (
     CatalogRow,
     CatalogTable,
@@ -244,7 +244,8 @@ def _resolve_clock(scope: Scope, place: Place, given: InputValue) -> InputValue:
         clock = None
     if clock is None or not scope.in_domain(place, "clock", clock):
         clock = math.nan
-    return given.with_value(clock, "Hz")
+    resolved = given.with_value(clock, "Hz")
+    return resolve_range(scope, place / "range", "clock", given, resolved) or resolved
 
 
 # Files

@@ -132,8 +132,13 @@ def resolve_conditions(
         value = input_value(number)
         if not scope.knows(place / name, name, "input"):
             continue
-        if value.distribution is None and (value.source or value.provenance != "assumed"):
-            key = "source" if value.source else "provenance"
+        keys = {
+            "source": value.source,
+            "provenance": value.provenance != "assumed",
+            "range": value.range,
+        }
+        key = next((key for key, given in keys.items() if given), "")
+        if value.distribution is None and key:
             message = f"'{key}' has no effect: a condition is not an input value"
             scope.add(place / name, message, f"{name} = {shown(value.written)}")
         resolved = resolve_value(scope, place / name, name, value)

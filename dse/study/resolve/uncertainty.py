@@ -51,7 +51,9 @@ def resolve_value(scope: Scope, place: Place, name: str, given: InputValue) -> I
     unit = scope.unit(name)
     if given.distribution is None:
         value = scope.value(place, name, given.written)
-        return None if value is None else given.with_value(value, unit)
+        if value is None:
+            return None
+        return resolve_range(scope, place / "range", name, given, given.with_value(value, unit))
     law = _resolve_law(scope, place, name, given.distribution)
     if law is None:
         return None
@@ -66,6 +68,30 @@ def resolve_value(scope: Scope, place: Place, name: str, given: InputValue) -> I
         label = f"{name} of {Place(place.section, place.steps[:1])}"
     source = Source(str(place), (label,), (unit,), law, text)
     return given.with_value(law.middle, unit, Uncertain(law.middle, source))
+
+
+def resolve_range(
+    scope: Scope, place: Place, name: str, given: InputValue, resolved: InputValue
+) -> InputValue | None:
+    """Return a resolved value with its range in the same unit; None, after a problem.
+
+    Parameters
+    ----------
+    given : InputValue
+        The value and its range as they are written.
+    """
+    if not given.range or math.isnan(float(resolved.value)):
+        return resolved
+    read = [scope.number(place, name, bound, resolved.unit) for bound in given.bounds]
+    bounds = [bound for bound in read if bound is not None]
+    if len(bounds) < len(read) or not scope.in_domain(place, name, np.array(bounds)):
+        return None
+    low, high = bounds
+    if not low <= float(resolved.value) <= high or low == high:
+        remedy = f"[low, high], with low ≤ {shown(given.written)} ≤ high"
+        scope.add(place, "does not hold the value", remedy)
+        return None
+    return replace(resolved, range=(low, high))
 
 
 def resolve_fit(

@@ -101,6 +101,7 @@ _HEADINGS = {
     "factor_limit": "computing at most",
     "granularity": "bytes a call [B]",
     "break_even": "break-even [B]",
+    "change": "sensitivity",
 }
 _VERDICT = [
     *("share", "worth", "speedup", "ceiling", "factor_limit", "bound", "calls", "callbacks"),
@@ -113,7 +114,8 @@ _LEGEND = (
     "host (chains through memory, and decisions, are not seen; inf: no chain is); callbacks: "
     "calls from inside of functions on the host, which cost as much as calls; bytes in and out "
     "of a call or callback, without data in registers, and the number from which an accelerator "
-    "is beneficial (LogCA's g and break-even); change: the smallest that makes it beneficial."
+    "is beneficial (LogCA's g and break-even); sensitivity: the smallest factor on "
+    "one input from which it is beneficial, whether or not a design has it."
 )
 
 

@@ -162,6 +162,29 @@ def test_unreached_names_the_constraint_that_cuts() -> None:
     assert result.target == answer_target(given, result)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_an_obstacle_is_true_of_a_search_that_evaluates_few_designs(seed: int) -> None:
+    search = {"method": "RandomSampler", "evaluations": 30, "seed": seed}
+    result = study(target={"reach": "speed >= 50"}, search=search).run()
+    assert result.target is not None
+    row: Any = result.front.designs.loc[result.target.nearest[0].design]
+    own = {"lanes": int(row["lanes"]), "depth": int(row["depth"]), "kind": row["kind"]}
+    levels = {"lanes": range(1, 25), "depth": range(1, 13), "kind": KINDS}
+    better = {}
+    for name, values in levels.items():
+        for value in values:
+            at: dict[str, Any] = own | {name: value}
+            speed = float(engine(at["lanes"], at["depth"], KINDS[at["kind"]]["load"]).speed)
+            if speed > row["speed"]:
+                cut = at["lanes"] * at["depth"] > 120
+                verdict = "breaks lanes * depth <= 120" if cut else "is not on the front"
+                better[f"{name} = {value} gives speed {amount(speed, '1')}, but {verdict}."] = cut
+    told = [words for words in result.target.words if " gives " in words]
+    assert set(told) <= set(better)
+    assert {better[words] for words in told} == set(better.values())
+    assert any("No other value" in words for words in result.target.words) <= (not better)
+
+
 def test_unreached_together_says_what_each_costs_the_other() -> None:
     result = study(target={"reach": "speed >= 20 and power <= 1"}).run()
     assert result.target is not None

@@ -152,7 +152,7 @@ def test_sections_tell_limits_verdicts_and_laws(rotate: Ran) -> None:
     tables = [part for part in judged.parts if isinstance(part, Table)]
     verdict = tables[0].rows.set_index("function")
     assert not verdict.loc["putchar", "worth"]
-    assert str(verdict["change"]["putchar"]).startswith("divide overhead and latency")
+    assert str(verdict["sensitivity"]["putchar"]).startswith("divide overhead and latency")
     assert (verdict["worth"] == (verdict["bytes a call [B]"] > verdict["break-even [B]"])).all()
     program = load_dataflow(STUDIES / "profiles/rotate/iterative-128.json")
     cut = best_cut(program.including(["getchar", "putchar"]), setting_of(*rotate))

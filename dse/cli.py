@@ -299,7 +299,8 @@ def explain_command(
     """
     from dse.api import load_result
     from dse.explain.explanation import explain
-    from dse.explain.recommendation import named_designs
+    from dse.explain.recommendation import assess_switch_points, named_designs
+    from dse.explain.switch_points import switch_points_data
     from dse.problems import InputError, Problem
     from dse.result.folder import FINISHED, study_of
     from dse.terminal import Terminal, explanation_data
@@ -319,15 +320,20 @@ def explain_command(
         numbers.append(int(str(front.nash().name)))
     numbers = list(dict.fromkeys(numbers)) or named_designs(study, result)[:1] or [nash()]
     explanations = explain(study, result, numbers)
+    named = named_designs(study, result)[:1]
+    switches = assess_switch_points(study, result) if named and named[0] in numbers else None
     if as_json:
         data = [explanation_data(explanation) for explanation in explanations]
+        if switches is not None:
+            data[numbers.index(named[0])]["switch_points"] = switch_points_data(switches)
         click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
         return
     terminal = Terminal()
     if result.certificate.stopped not in FINISHED:
         terminal.note(f"the run was cut short. {result.certificate.statement}")
     for explanation in explanations:
-        terminal.explanation(result, explanation, whole)
+        more = switches.lines if switches and explanation.design == named[0] else ()
+        terminal.explanation(result, explanation, whole, more)
 
 
 @commands.command("report")

@@ -60,7 +60,15 @@ ComputationalIndex: TypeAlias = Annotated[
 ]
 Complexity: TypeAlias = Annotated[
     Floats,
-    Quantity("1", "exponent of the kernel's work", "β", above=0.0, high=3.0, typical=(0.5, 2.0)),
+    Quantity(
+        "1",
+        "exponent of the kernel's work",
+        "β",
+        above=0.0,
+        high=3.0,
+        typical=(0.5, 2.0),
+        exponent=True,
+    ),
 ]
 
 

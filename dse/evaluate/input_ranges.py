@@ -52,7 +52,7 @@ def without_samples(criterion: _Criterion) -> _Criterion:
 
 @dataclass(frozen=True)
 class InputRange:
-    """An input value, and the two limits of its range.
+    """An input value, and other values of it, such as the two limits of its range.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class InputRange:
         The quantity.
     value : float
         The value, in the quantity's unit.
-    ends : (float, float)
-        The limits, in the quantity's unit.
+    ends : tuple of float
+        The other values, in the quantity's unit.
     variable, option : str
         The variable that selects its entry, and the entry; empty for fixed inputs.
     where : str
@@ -70,36 +70,35 @@ class InputRange:
 
     name: str
     value: float
-    ends: tuple[float, float]
+    ends: tuple[float, ...]
     variable: str = ""
     option: str = ""
     where: str = ""
 
 
 def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Evaluator:
-    """Return an evaluator of ``1 + 2 n`` samples: the values, then each input at either limit.
+    """Return an evaluator of samples: the values, then each input at its other values in turn.
 
     Every uncertain number is at its middle, except the input value that changes.
     """
-    samples = 1 + 2 * len(inputs)
+    samples, start = 1 + sum(len(changed.ends) for changed in inputs), 1
     spread: dict[str, Spread] = {}
     varied_conditions: dict[str, Array] = {}
-    for number, changed in enumerate(inputs):
-        column = np.full(samples, float(changed.value))
-        column[1 + 2 * number : 3 + 2 * number] = changed.ends
+    for changed in inputs:
+        rows = slice(start, start + len(changed.ends))
+        start = rows.stop
         if changed.where:
-            varied_conditions[changed.where] = column[:, None]
+            own = np.full((samples, 1), float(changed.value))
+            varied_conditions.setdefault(changed.where, own)[rows, 0] = changed.ends
             continue
         variable = evaluator.space.variables.get(changed.variable)
         middle, option = np.array([float(changed.value)]), 0
         if isinstance(variable, Choice):
             middle = np.array([float(row[changed.name]) for row in variable.rows.values()])
             option = list(variable.rows).index(changed.option)
-        values = np.tile(middle, (samples, 1))
-        if changed.name in spread:
-            values = spread[changed.name].values.copy()
-        values[:, option] = column
-        spread[changed.name] = Spread(middle, values, changed.variable)
+        own = np.tile(middle, (samples, 1))
+        varied = spread.setdefault(changed.name, Spread(middle, own, changed.variable))
+        varied.values[rows, option] = changed.ends
     numbered = {of_quantity.variable for of_quantity in spread.values()}
     variables = {
         n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in numbered else v

@@ -11,6 +11,7 @@ bottleneck if a 10x improvement of it improves the objective by at least 20 %. B
 * `sensitivity`: the gain of improving one input; bottlenecks
 * `breakdown`: the parts of the time and of the area
 * `curves`: quantities and optimization regions along an input
+* `switch_points`: the values of inputs at which another design is recommended
 * `provenance`: the sources of input values, and the front shift if they are off
 * `robustness`: uncertain inputs: designs on the front, Sobol indices, and scenario discovery
 * `certification`: the test of a certificate by independent evaluations

@@ -7,38 +7,34 @@ as the range of measured siblings. An assumed input value without a range is hal
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.input_ranges import InputRange, fix_at_middles, vary_one_at_a_time
-from dse.evaluate.model_graph import ModelError
-from dse.evaluate.samples import Distribution, Source, Uncertainty
-from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
-from dse.explain.robustness import evaluate_samples, select_candidates
-from dse.explain.sensitivity import common_domain
-from dse.model.quantity import Array, Quantity
+from dse.explain.robustness import select_candidates
+from dse.explain.switch_points import (
+    SwitchPoints,
+    Varied,
+    input_range,
+    switch_points_data,
+    switch_points_table,
+    vary_inputs,
+)
+from dse.model.quantity import Array
 from dse.model.section import Section, Table
 from dse.model.values import as_data, percent, show, worded
-from dse.problems import InputError
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
 from dse.study.schema import PROVENANCES, Provenance, worst
-from dse.study.study import ResolvedStudy, rewritten
+from dse.study.study import ResolvedStudy
 
-FACTOR = 2.0
-"""The factor by which an assumed input value without a range changes."""
 _EVALUATIONS = 100, 10_000  # the fewest and the most designs that models evaluate
 _EFFORT = 0.25  # evaluations in between, as a fraction of the search's
-_INSIDE = (0.025, 0.975)  # of a law without ends
 _CHECKED = 3  # input values to check, and defaults, in the answer
 _ROWS = 40  # input values in the report
 _MIN_SHIFT = 0.0005  # of the front: smaller front shifts are not reported
@@ -70,8 +66,6 @@ class Check:
         The front shift at the worse bound; see `front_distance`.
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
-    overturns : tuple of float
-        The bounds at which the recommended design is no longer on the front.
     """
 
     given: StudyInput
@@ -79,7 +73,6 @@ class Check:
     law: str
     shift: float
     objective: str
-    overturns: tuple[float, ...]
 
     @property
     def range_text(self) -> str:
@@ -91,9 +84,8 @@ class Check:
         return bounds if self.law else "half to double"
 
     def __str__(self) -> str:
-        text = f"{worded(self.given.label)} {self.range_text}: "
-        text += f"front shift {percent(self.shift, digits=2)}"
-        return f"{text}, changes the recommendation" if self.overturns else text
+        shift = percent(self.shift, digits=2)
+        return f"{worded(self.given.label)} {self.range_text}: front shift {shift}"
 
 
 def check_assumptions(
@@ -118,64 +110,13 @@ def check_assumptions(
     rows = result.designs.loc[numbers]
     space = study.evaluator.space
     points = space.from_labels({n: rows[n].to_numpy() for n in space.variables})
-    plain = [_as_range(given, ends) for given, ends, _ in ranges if not _is_clock(given)]
-    values = _vary(study.evaluator, plain, points)
-    kept = None if recommended is None else 0
-    checks: list[Check] = []
-    for given, ends, law in ranges:
-        varied = _vary_clock(study, points, ends) if _is_clock(given) else next(values)
-        if varied is not None:
-            checks.append(_check(study.evaluator, given, ends, law, varied, kept))
+    varied = vary_inputs(study, [(given, ends) for given, ends, _ in ranges], points)
+    checks = [
+        _check(study.evaluator, *given, values)
+        for given, values in zip(ranges, varied, strict=True)
+        if values is not None
+    ]
     return tuple(sorted(checks, key=lambda check: (-check.shift, check.given.label)))
-
-
-def _is_clock(given: StudyInput) -> bool:
-    """Return whether an input value converts others, which are then read again."""
-    return given.name == "clock" and not given.variable
-
-
-def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, float], str] | None:
-    """Return the bounds of an input value's range, and its text in the study; empty if it has none.
-
-    None if it is neither assumed nor uncertain and has no range, or if it cannot change: a file, or
-    0.
-    """
-    if given.uncertain is not None:
-        source, number = given.uncertain.source, given.uncertain.number
-        return _ends_of(study.uncertainty, source, number), source.text
-    if given.range:
-        low, high = given.range
-        return (low, high), f"between {show(low, given.unit)} and {show(high, given.unit)}"
-    if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
-        return None
-    low, high = sorted((given.value / FACTOR, given.value * FACTOR))
-    if given.name in study.evaluator.model_graph.quantities:
-        quantity = common_domain(study.evaluator.model_graph, given.name)
-        low, high = (_inside(quantity, given.value, end) for end in (low, high))
-    return ((low, high), "") if low < high else None
-
-
-def _inside(quantity: Quantity, value: float, end: float) -> float:
-    """Return an end within the domain; half way to a bound that it may not reach."""
-    end = float(np.round(end)) if quantity.integer else end
-    end = min(max(end, quantity.low), quantity.high)
-    if end <= quantity.above:
-        end = (value + quantity.above) / 2
-    if end >= quantity.below:
-        end = (value + quantity.below) / 2
-    return float(end) if quantity.contains_all(np.array([end])) else value
-
-
-def _ends_of(uncertainty: Uncertainty, source: Source, number: int) -> tuple[float, float]:
-    """Return the bounds of a law, or the interval with 95 % of it."""
-    if isinstance(source.law, Distribution):
-        if source.law.kind in ("between", "uniform", "triangular"):
-            return source.law.numbers[0], source.law.numbers[-1]
-        low, high = source.law(np.array(_INSIDE)).tolist()
-        return low, high
-    drawn = uncertainty.values[source.where][uncertainty.corners :, number]
-    low, high = np.quantile(drawn, _INSIDE).tolist()
-    return low, high
 
 
 def _designs(result: Result, recommended: int | None, changes: int) -> list[int]:
@@ -188,66 +129,14 @@ def _designs(result: Result, recommended: int | None, changes: int) -> list[int]
     return numbers[: max(1, int(budget / changes))]
 
 
-def _as_range(given: StudyInput, ends: tuple[float, float]) -> InputRange:
-    where = given.uncertain.source.where if given.bound and given.uncertain else ""
-    return InputRange(given.name, float(given.value), ends, given.variable, given.option, where)
-
-
-_Varied: TypeAlias = tuple[Array, NDArray[np.bool_]]
-"""Values (3, designs, objectives) as they are and at both bounds, and whether designs are valid."""
-
-
-def _vary(
-    evaluator: Evaluator, ranges: Sequence[InputRange], points: Points
-) -> Iterator[_Varied | None]:
-    """Yield what designs are with each input value moved; None for one at which a model raises."""
-    if not ranges:
-        return
-    try:
-        values, holds = _evaluated(vary_one_at_a_time(evaluator, ranges), points)
-    except ModelError:
-        if len(ranges) == 1:
-            yield None
-            return
-        middle = len(ranges) // 2
-        yield from _vary(evaluator, ranges[:middle], points)
-        yield from _vary(evaluator, ranges[middle:], points)
-        return
-    for k in range(len(ranges)):
-        rows = [0, 1 + 2 * k, 2 + 2 * k]
-        yield values[rows], holds[rows]
-
-
-def _evaluated(evaluator: Evaluator, points: Points) -> _Varied:
-    count = len(next(iter(points.values())))
-    return evaluate_samples(evaluator, evaluator.space.columns(points), count)
-
-
-def _vary_clock(study: ResolvedStudy, points: Points, ends: tuple[float, float]) -> _Varied | None:
-    """Return the values of designs at another clock: times in seconds are read again."""
-    inputs = study.content.get("inputs", {})
-    parts = [_evaluated(fix_at_middles(study.evaluator), points)]
-    for end in ends:
-        try:
-            other = rewritten(study, {**study.content, "inputs": {**inputs, "clock": end}})
-            mine, own = study.evaluator.space.variables, other.evaluator.space.variables
-            same = {n: own[n].from_unit(mine[n].to_unit(v)) for n, v in points.items()}
-            parts.append(_evaluated(fix_at_middles(other.evaluator), same))
-        except (InputError, ModelError):
-            return None
-    values, holds = zip(*parts, strict=True)
-    return np.concatenate(values), np.concatenate(holds)
-
-
 def _check(
     evaluator: Evaluator,
     given: StudyInput,
     ends: tuple[float, float],
     law: str,
-    varied: _Varied,
-    kept: int | None,
+    varied: Varied,
 ) -> Check:
-    """Return the effect of an input value; `kept` is the position of the recommended design."""
+    """Return the effect of an input value on the front."""
     values, valid = varied
     points = values * evaluator.signs
     fronts = [np.flatnonzero(rows) for rows in valid]
@@ -259,10 +148,7 @@ def _check(
     sizes = np.nan_to_num(changes, nan=1.0).mean(axis=0) if len(fronts[0]) else np.zeros(1)
     most = int(np.argmax(sizes))
     objective = evaluator.objectives[most].name if sizes[most] > 0 else ""
-    overturns: tuple[float, ...] = ()
-    if kept is not None and kept in fronts[0]:
-        overturns = tuple(end for k, end in enumerate(ends, 1) if kept not in fronts[k])
-    return Check(given, ends, law, max(shifts), objective, overturns)
+    return Check(given, ends, law, max(shifts), objective)
 
 
 _SMALLEST = np.finfo(np.float64).smallest_subnormal
@@ -330,10 +216,13 @@ class InputProvenance:
         All input values of the result.
     checks : tuple of Check
         Inputs that may be off, by falling front shift; empty if models did not run.
+    switches : SwitchPoints or None
+        The values of these inputs at which another design is recommended.
     """
 
     inputs: tuple[StudyInput, ...]
     checks: tuple[Check, ...] = ()
+    switches: SwitchPoints | None = None
 
     @property
     def provenances(self) -> dict[Provenance, int]:
@@ -364,7 +253,8 @@ class InputProvenance:
         first = [str(check) for check in self.checks if check.shift >= _MIN_SHIFT][:_CHECKED]
         none = "no input value shifts the front" if self.checks else ""
         check = "; ".join(first) or none
-        return {"inputs": inputs} | ({"check first": check} if check else {})
+        switches = self.switches.fields if self.switches is not None else {}
+        return {"inputs": inputs} | ({"check first": check} if check else {}) | switches
 
 
 def provenance_section(found: InputProvenance) -> list[Section]:
@@ -387,8 +277,10 @@ def provenance_section(found: InputProvenance) -> list[Section]:
     table = pd.DataFrame(rows[:_ROWS])
     if not found.checks:
         table = table[["input value", "value", "provenance", "source"]]
-    part = Table("Input values, the first to check first", table, note)
-    return [Section("Provenance of the input values", "\n\n".join(words), [part])]
+    parts = [Table("Input values, the first to check first", table, note)]
+    if found.switches is not None:
+        parts.append(switch_points_table(found.switches))
+    return [Section("Provenance of the input values", "\n\n".join(words), parts)]
 
 
 def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
@@ -398,14 +290,12 @@ def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
         "value": "" if np.isnan(given.value) else show(given.value, unit),
         "provenance": given.provenance,
     }
-    effect = dict.fromkeys(("range", "front shift", "changes most", "recommendation"), "")
+    effect = dict.fromkeys(("range", "front shift", "changes most"), "")
     if check is not None:
-        changes = ", ".join(show(end, unit) for end in check.overturns)
         effect = {
             "range": " to ".join(show(end, unit) for end in check.ends),
             "front shift": percent(check.shift, 2) if check.shift >= _MIN_SHIFT else "0 %",
             "changes most": worded(check.objective),
-            "recommendation": f"changes at {changes}" if changes else "unchanged",
         }
     source = f"{given.source}; range: {given.range_source}" if given.range_source else given.source
     return row | effect | {"source": source}
@@ -430,7 +320,6 @@ def provenance_data(found: InputProvenance) -> dict[str, Any]:
                 "range_source": check.given.range_source,
                 "front_shift": check.shift,
                 "objective": check.objective,
-                "overturns": check.overturns,
             }
             for check in found.checks
         ],
@@ -439,4 +328,6 @@ def provenance_data(found: InputProvenance) -> dict[str, Any]:
             for given in found.inputs
         ],
     }
+    if found.switches is not None:
+        data["switch_points"] = switch_points_data(found.switches)
     return {"input_values": as_data(data)}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
-from dse.evaluate.front import find_nash_design
+from dse.evaluate.front import find_nash_design, is_nondominated
 from dse.explain.advice import find_steps, first_change
 from dse.explain.changes import ENTRY, SPACE, describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
+from dse.explain.switch_points import SwitchPoints, find_switch_points
 from dse.explain.targets import (
     are_beneficial,
     find_best,
@@ -26,6 +28,7 @@ from dse.explain.targets import (
     meets_bounds,
     values_of,
 )
+from dse.model.quantity import Array
 from dse.model.values import amount, conditioned, listed, percent, plural, worded
 from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_count
@@ -81,29 +84,58 @@ class Selection:
 
 def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
     """Return which designs the answer of a result names; None if nothing is on the front."""
-    front, evaluator = result.front, study.evaluator
+    front, points = result.front, result.front.points
     if not len(front):
         return None
     target = study.target if result.target is not None else None
-    values = front.points * front.signs
-    meets = meets_bounds(front.objectives, values, target.bounds if target else ())
-    beneficial = are_beneficial(evaluator, values)
+    beneficial, meets = _accepted(study, result, points)
     among, numbers = beneficial & meets, front.designs.index.to_numpy()
     if not among.any():
         if target and not meets.any():
             row = find_nearest(front, target.bounds)
         else:
-            row, _ = find_best(front, main_objective(evaluator), meets)
+            row, _ = find_best(front.objectives, points, main_objective(study.evaluator), meets)
         return Selection(int(numbers[row]), NEAREST, row, beneficial, meets)
-    free = free_objectives(result, target) if target else []
-    least = free[0] if len(free) == 1 else None
-    if least is not None:
-        row, equal = find_best(front, least, among)
-    else:
-        row, equal = find_nash_design(front.points, front.objectives, among), 1
+    row, least, equal = _select_row(study, result, points, among)
     runners_up = _runners_up(study, result, row, among)
     number = int(numbers[row])
     return Selection(number, RECOMMENDED, row, beneficial, meets, least, equal, runners_up)
+
+
+def select_recommended(study: ResolvedStudy, result: Result, points: Array) -> int | None:
+    """Return the row that is recommended of feasible designs; None if none is good enough.
+
+    Parameters
+    ----------
+    points : ndarray, shape (designs, objectives)
+        Signed: lower is better. They need not be the values of the result.
+    """
+    rows = np.flatnonzero(is_nondominated(points))
+    among = np.logical_and(*_accepted(study, result, points[rows]))
+    if not among.any():
+        return None
+    return int(rows[_select_row(study, result, points[rows], among)[0]])
+
+
+def _accepted(
+    study: ResolvedStudy, result: Result, points: Array
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which designs are beneficial, and which meet the target."""
+    values = points * study.evaluator.signs
+    bounds = study.target.bounds if study.target and result.target is not None else ()
+    return are_beneficial(study.evaluator, values), meets_bounds(result.objectives, values, bounds)
+
+
+def _select_row(
+    study: ResolvedStudy, result: Result, points: Array, among: NDArray[np.bool_]
+) -> tuple[int, Objective | None, int]:
+    """Return the recommended row of a front, as `Selection` has it."""
+    target = study.target if result.target is not None else None
+    free = free_objectives(result, target) if target else []
+    if len(free) == 1:
+        row, equal = find_best(result.objectives, points, free[0], among)
+        return row, free[0], equal
+    return find_nash_design(points, result.objectives, among), None, 1
 
 
 def _runners_up(
@@ -115,7 +147,7 @@ def _runners_up(
     seen = {tuple(front.designs.iloc[row][names])}
     runners_up: dict[str, tuple[int, Objective]] = {}
     for i, objective in enumerate(result.objectives):
-        best, _ = find_best(front, objective, among)
+        best, _ = find_best(front.objectives, front.points, objective, among)
         design = tuple(front.designs.iloc[best][names])
         if front.points[row, i] == front.points[best, i] or design in seen:
             continue
@@ -392,9 +424,25 @@ def assess_inputs(study: ResolvedStudy, result: Result, effort: bool = True) -> 
     ModelError
         If a model raises.
     """
-    recommended = next(iter(named_designs(study, result)), None)
-    checks = check_assumptions(study, result, recommended) if effort else ()
-    return InputProvenance(study.inputs, checks)
+    if not effort or (selection := select_designs(study, result)) is None:
+        return InputProvenance(study.inputs)
+    checks = check_assumptions(study, result, selection.design)
+    return InputProvenance(study.inputs, checks, assess_switch_points(study, result))
+
+
+def assess_switch_points(study: ResolvedStudy, result: Result) -> SwitchPoints | None:
+    """Return the switch points of the recommended design; None if it has none to search.
+
+    Raises
+    ------
+    ModelError
+        If a model raises.
+    """
+    selection = select_designs(study, result)
+    if selection is None or selection.role != RECOMMENDED:
+        return None
+    select = partial(select_recommended, study, result)
+    return find_switch_points(study, result, selection.design, select)
 
 
 def _sample(result: Result, count: int) -> list[int]:

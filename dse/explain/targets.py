@@ -359,16 +359,24 @@ def find_nearest(front: Front, bounds: Sequence[Bound]) -> int:
     return find_nash_design(front.points, front.objectives, missed == missed.min())
 
 
-def find_best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> tuple[int, int]:
+def find_best(
+    objectives: Sequence[Objective],
+    points: Array,
+    objective: Objective,
+    among: NDArray[np.bool_],
+) -> tuple[int, int]:
     """Return the row of some designs that is best in an objective, and how many equal it.
 
     Of distinct equals, the one with the largest Nash product.
+
+    Parameters
+    ----------
+    points : ndarray, shape (designs, objectives)
+        A front, signed: lower is better.
     """
-    values = front.points[:, [o.name for o in front.objectives].index(objective.name)]
+    values = points[:, [o.name for o in objectives].index(objective.name)]
     equal = among & (values == values[among].min())
-    return find_nash_design(front.points, front.objectives, equal), count_distinct(
-        front.points[equal]
-    )
+    return find_nash_design(points, objectives, equal), count_distinct(points[equal])
 
 
 def free_objectives(result: Result, target: Target) -> list[Objective]:
@@ -379,7 +387,7 @@ def free_objectives(result: Result, target: Target) -> list[Objective]:
 
 
 def _best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> Best:
-    row, equal = find_best(front, objective, among)
+    row, equal = find_best(front.objectives, front.points, objective, among)
     value = float(front.designs[objective.name].iloc[row])
     word = "least" if objective.sign > 0 else "most"
     number = int(front.designs.index[row])

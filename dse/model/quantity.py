@@ -39,6 +39,8 @@ class Quantity:
         Open bounds of the domain, for a domain such as "greater than 0".
     integer : bool
         Whether only whole numbers are in the domain.
+    exponent : bool
+        Whether other inputs are raised to it, so that half and double of it are no plausible range.
     better : {"lower", "higher", None}
         The direction in which an input *improves*, for the bottleneck analysis. For an output, the
         side of a curve that is marked as its best. Towards an open bound, an improvement divides
@@ -71,6 +73,7 @@ class Quantity:
     over: str = ""
     worth: float | None = None
     label: str = ""
+    exponent: bool = False
 
     def label_of(self, name: str) -> str:
         """Return the words for a name of the quantity: the label, or the words of the name.

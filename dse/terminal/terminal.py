@@ -234,16 +234,24 @@ class Terminal:
             text = f"nothing asks for what these give: {', '.join(idle)}"
             self._out.print(indented(escape(text)))
 
-    def explanation(self, result: Result, explanation: Explanation, whole: bool = False) -> None:
+    def explanation(
+        self,
+        result: Result,
+        explanation: Explanation,
+        whole: bool = False,
+        more: Iterable[tuple[str, str]] = (),
+    ) -> None:
         """Show the verdict on a design, the best changes, and its limits.
 
         Parameters
         ----------
         whole : bool
             Whether fixed inputs are shown as well.
+        more : iterable of (str, str)
+            Labels and texts that follow the verdict.
         """
         self._out.print(f"[bold]design {explanation.design}[/] of {escape(result.name)}")
-        self._fields(explanation.fields)
+        self._fields([*explanation.fields, *more])
         units = {n: c.unit for n, c in result.columns.items()}
         units |= {n: u for n, (_, u) in result.constants.items()}
         table = Table(box=None, pad_edge=False, show_header=False)

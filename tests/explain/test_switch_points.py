@@ -1,0 +1,137 @@
+"""Switch points, against searches of the whole space at other values of an input."""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from dse.explain.recommendation import assess_inputs, assess_switch_points, named_designs
+from dse.explain.switch_points import SwitchPoints, find_switch_points
+from tests.commands import called
+from tests.explain.examples import content, machine
+
+ROWS = {
+    "slow": {"bus_wait": 300, "bus_area": 50},
+    "fast": {"bus_wait": 200, "bus_area": 150},
+    "none": {"bus_wait": 500, "bus_area": 0},
+}
+LABELS = [f"bus_{name} of {row}" for row in ("slow", "fast") for name in ("wait", "area")]
+
+
+def small() -> dict[str, Any]:
+    """Return a study of 96 designs."""
+    made = copy.deepcopy(content())
+    made["space"]["bus"]["rows"] = copy.deepcopy(ROWS)
+    return made
+
+
+def study_with(label: str, value: Any) -> dse.Study:
+    """Return the study with another value of an input."""
+    made = small()
+    name, _, option = label.partition(" of ")
+    place = made["space"]["bus"]["rows"][option] if option else made["inputs"]
+    assert name in place
+    place[name] = value
+    return dse.from_mapping(made, {"machine": machine})
+
+
+@cache
+def recommended(label: str, value: float) -> int:
+    """Return the recommendation of a search of the whole space."""
+    study = study_with(label, value)
+    return named_designs(study, study.run(workers=1))[0]
+
+
+@cache
+def switches() -> SwitchPoints:
+    study = dse.from_mapping(small(), {"machine": machine})
+    found = assess_switch_points(study, study.run(workers=1))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("label", ["host_time", "bus_wait of none", *LABELS])
+def test_switch_points_are_those_of_searches_of_the_whole_space(label: str) -> None:
+    study = dse.from_mapping(small(), {"machine": machine})
+    (own,) = (given.value for given in study.inputs if given.label == label)
+    base = recommended(label, own)
+    for end in (own / 2, own * 2):
+        values = [
+            point
+            for point in switches().points
+            if point.given.label == label and (point.value - own) * (end - own) > 0
+        ]
+        inside = end
+        for point in values:
+            assert recommended(label, point.value) == point.design != base
+            inside = point.value + 5e-4 * (own - point.value)
+        for value in np.geomspace(own, inside, 7):
+            assert recommended(label, float(value)) == base, value
+        assert len(values) <= 1
+
+
+def test_some_inputs_switch_and_all_designs_of_a_small_space_are_evaluated() -> None:
+    assert len(switches().points) >= 3
+    assert (switches().designs, switches().complete) == (96, True)
+    distances = [abs(p.value / p.given.value - 1) for p in switches().points]
+    assert distances == sorted(distances)
+
+
+def test_a_declared_range_is_searched_and_counts_are_not_halved() -> None:
+    label = switches().points[0].given.label
+    point = switches().points[0]
+    low, high = sorted((point.value, 2 * point.given.value - point.value))
+    middle = (low + high) / 2
+    width = 0.9 * (high - low) / 2
+    narrow = study_with(label, {"between": [middle - width, middle + width]})
+    found = assess_switch_points(narrow, narrow.run(workers=1))
+    assert found is not None
+    assert label not in [other.given.label for other in found.points]
+    made = small()
+    made["inputs"]["depth"] = 4
+    del made["space"]["depth"]
+    study = dse.from_mapping(made, {"machine": machine})
+    assert "depth" in [given.label for given in study.inputs]
+    assert "depth" not in [c.given.label for c in assess_inputs(study, study.run()).checks]
+
+
+def test_slow_models_and_other_recommendations_are_not_searched() -> None:
+    study = dse.from_mapping(small(), {"machine": machine})
+    result = study.run(workers=1)
+    other = find_switch_points(study, result, 95, lambda points: 0)
+    assert other is not None
+    assert other.missing
+    assert "not searched" in other.fields["switch points"]
+    slow = dict(result.provenance) | {"seconds": 96.0}
+    object.__setattr__(result, "provenance", slow)
+    found = assess_switch_points(study, result)
+    assert found is not None
+    assert found.missing == "not searched: a design takes 1 s"
+
+
+def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:
+    study = dse.from_mapping(small(), {"machine": machine})
+    study.run(tmp_path / "run", workers=1)
+    answer = json.loads((tmp_path / "run" / "summary.json").read_text())["answer"]
+    points = answer["input_values"]["switch_points"]["points"]
+    assert [p["value"] for p in points] == [p.value for p in switches().points]
+    assert "among 96 designs, all of the space" in answer["fields"]["switch points"]
+    assert "Switch points" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_the_command_prints_them_and_no_selector(tmp_path: Path) -> None:
+    study = Path(__file__).parents[2] / "studies" / "rotate.toml"
+    assert called("run", str(study), "--out", "run", "--quiet", cwd=tmp_path).returncode == 0
+    text = called("explain", "run", cwd=tmp_path, columns=200).stdout
+    data = json.loads(called("explain", "run", "--json", cwd=tmp_path).stdout)
+    points = data["switch_points"]["points"]
+    assert points
+    assert text.count("(now ") == len(points)
+    assert "workload" not in text.partition("switch point")[2].partition("recommended again")[0]

@@ -192,7 +192,6 @@ def test_defaults_and_laws_are_named() -> None:
     confidence = dse.from_mapping(made).run().answer().confidence
     defaults = "defaults of models: latency per byte, complexity"
     assert confidence["inputs"] == f"3 of 7 assumed; {defaults}"
-    assert "latency per byte half to double: front shift" in confidence["check first"]
     assert "latency 500 cycle to 2,000 cycle: front shift" in confidence["check first"]
 
 

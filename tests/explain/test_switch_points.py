@@ -71,7 +71,7 @@ def test_switch_points_are_those_of_searches_of_the_whole_space(label: str) -> N
         inside = end
         for point in values:
             assert recommended(label, point.value) == point.design != base
-            inside = point.value + 5e-4 * (own - point.value)
+            inside = point.value * (1 + 3e-4 * float(np.sign(own - point.value)))
         for value in np.geomspace(own, inside, 7):
             assert recommended(label, float(value)) == base, value
         assert len(values) <= 1

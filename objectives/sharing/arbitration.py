@@ -157,7 +157,7 @@ def lane_slots(
 
 
 @model
-@monotonic(stored_contexts="+streams =pipeline_depth =lanes =chained")
+@monotonic(stored_contexts="+streams -pipeline_depth")
 def context_store(
     streams: Streams, pipeline_depth: PipelineDepth, lanes: Lanes, chained: Chained
 ) -> ContextStore:
@@ -234,9 +234,10 @@ def _slots_of(
 ) -> tuple[tuple[Array, Array, Array], Array]:
     """Return the pipeline that a stream's schedule sees, and its further clocks of latency."""
     one = chained == 1
-    own = np.where(one, np.ceil(streams / lanes), streams)
     apart = np.where(one, pipeline_depth, 1.0)
-    return (own, apart, context_switch), pipeline_depth - apart
+    own = np.where(one, np.ceil(streams / lanes), streams)
+    # a lane with fewer streams than stages leaves slots idle
+    return (np.maximum(own, apart), apart, context_switch), pipeline_depth - apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,8 +273,7 @@ def engine_service(
     Returns
     -------
     EngineService
-        NaN for fixed slots with fewer streams in a lane than pipeline stages; `engine_interval` is
-        inf if the other streams use all of a work-conserving engine.
+        `engine_interval` is inf if the other streams use all of a work-conserving engine.
     """
 
     def slots(columns: Columns) -> tuple[Array, ...]:
@@ -340,16 +340,6 @@ class LinkWay(NamedTuple):
             "1", "chance that a call waits for the link", low=0, better="lower", typical=(0, 1)
         ),
     ]
-    link_interval: Annotated[
-        Floats,
-        Quantity(
-            "s",
-            "time from call to call that the link leaves to a stream that always has one waiting",
-            low=0,
-            better="lower",
-            typical=(0, 1e-5),
-        ),
-    ]
     shared_link: SharedLink
 
 
@@ -362,6 +352,48 @@ class CallPace(NamedTuple):
     ]
 
 
+_Time = Annotated[Floats, Quantity("s", "time of a step", low=0)]
+
+
+class _PaceBound(NamedTuple):
+    stream_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
+
+
+class _TimeBound(NamedTuple):
+    call_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
+@monotonic(call_time="+clock_period +lane_elements +set_up_time +travel_time")
+@model
+def _without_waits(
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    set_up_time: _Time,
+    travel_time: _Time,
+) -> _TimeBound:
+    """Return set-up, travel and m clocks: slots are at least a clock apart, and nothing waits."""
+    return _TimeBound(
+        np.asarray(np.add(set_up_time, travel_time) + np.multiply(lane_elements, clock_period))
+    )
+
+
+@monotonic(
+    stream_interval="+clock_period +lane_elements -calls_in_flight +set_up_time +travel_time"
+)
+@model
+def _window_pace(
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    calls_in_flight: CallsInFlight,
+    set_up_time: _Time,
+    travel_time: _Time,
+) -> _PaceBound:
+    """Return the larger of set-up and, for q calls in flight, the time of a call over q."""
+    time = np.add(set_up_time, travel_time) + np.multiply(lane_elements, clock_period)
+    return _PaceBound(np.maximum(set_up_time, time * (1 - _ROUNDING) / calls_in_flight))
+
+
+@lower_bound(stream_interval=_window_pace)
 @model
 def call_pace(
     pipeline: Pipeline,
@@ -371,6 +403,16 @@ def call_pace(
     call_rate: CallRate,
     calls_in_flight: CallsInFlight,
     way: LinkWay,
+    link_interval: Annotated[
+        Floats,
+        Quantity(
+            "s",
+            "time from call to call that the link leaves to a stream that always has one waiting",
+            low=0,
+            better="lower",
+            typical=(0, 1e-5),
+        ),
+    ],
 ) -> CallPace:
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
@@ -387,6 +429,7 @@ def call_pace(
         call_rate,
         calls_in_flight,
         *way,
+        link_interval,
     )
     return CallPace(*evaluate_each(arbitration.work_conserving, columns, slots_pace, queue_pace))
 
@@ -404,9 +447,10 @@ def slots_pace(columns: Columns) -> tuple[Array, ...]:
 
 def queue_pace(columns: Columns) -> tuple[Array, ...]:
     """Return the pace of work-conserving designs; the columns are as of :func:`call_pace`."""
-    streams, depth, switch, chained, lanes, _, clock, elements, rate, window, *way = columns
+    streams, depth, switch, chained, lanes, _, clock, elements, rate, window, *rest = columns
+    *way, link = rest
     service = find_service(depth, switch, clock, elements, lanes, chained)
-    return (find_interval(service, Load(streams, rate, window, *way)),)
+    return (find_interval(service, Load(streams, rate, window, *way), link),)
 
 
 # --------------------------------------------------------------------------------- calls under load
@@ -437,21 +481,6 @@ class CallResponse:
     call_link_time: Annotated[Array, _part("wait for the link")]
     call_travel_time: Annotated[Array, _part("on the link, to the engine and back")]
     call_engine_time: Annotated[Array, _part("at the engine, without the wait for other calls")]
-
-
-class _Least(NamedTuple):
-    call_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
-
-
-@model
-@monotonic(call_time="+set_up_time +travel_time +engine_time_alone")
-def _without_waits(
-    set_up_time: Annotated[Floats, Quantity("s", "set-up of a call", low=0)],
-    travel_time: Annotated[Floats, Quantity("s", "time on the way", low=0)],
-    engine_time_alone: Annotated[Floats, Quantity("s", "time at the engine", low=0)],
-) -> _Least:
-    """Return the time of a call that waits for nothing."""
-    return _Least(np.asarray(set_up_time + np.add(travel_time, engine_time_alone)))
 
 
 @lower_bound(call_time=_without_waits)
@@ -502,7 +531,7 @@ def call_response(
 
 def _slots_response(columns: Columns) -> tuple[Array, ...]:
     streams, depth, switch, chained, lanes, period, clock, elements, rate, window, *rest = columns
-    set_up, travel, link_wait, _, _, _, alone, pace = rest
+    set_up, travel, link_wait, _, _, alone, pace = rest
     own, further = _slots_of(streams, depth, switch, lanes, chained)
     with np.errstate(all="ignore"):
         latency = call_latency(*own, period, rate, elements, clock)
@@ -516,13 +545,14 @@ def _slots_response(columns: Columns) -> tuple[Array, ...]:
 
 def _queue_response(columns: Columns) -> tuple[Array, ...]:
     streams, depth, switch, chained, lanes, _, clock, elements, rate, window, *rest = columns
-    *way, alone, _ = rest
+    *way, _, _ = rest
     set_up, travel, link_wait, *_ = way
     service = find_service(depth, switch, clock, elements, lanes, chained)
-    response = find_response(service, Load(streams, rate, window, *way))
-    queue = response.mean - set_up - link_wait - travel - alone
-    queue = np.where(np.isfinite(response.mean), np.maximum(queue, 0.0), response.mean)
-    return response.mean, queue, set_up, link_wait, travel, alone
+    time = find_response(service, Load(streams, rate, window, *way)).mean
+    alone = service.hold + service.drain
+    queue = time - set_up - link_wait - travel - alone
+    queue = np.where(np.isfinite(time), np.maximum(queue, 0.0), time)
+    return time, queue, set_up, link_wait, travel, alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -536,7 +566,8 @@ class CallPercentiles:
 @model
 def call_percentiles(
     pipeline: Pipeline,
-    arbitration: Arbitration,
+    chained: Chained,
+    lanes: Lanes,
     clock_period: ClockPeriod,
     lane_elements: LaneElements,
     call_rate: CallRate,
@@ -545,32 +576,19 @@ def call_percentiles(
 ) -> CallPercentiles:
     """Return percentiles of the time of a call under load, of a work-conserving engine.
 
-    See :func:`objectives.sharing.work_conserving.find_response`.
+    See :func:`objectives.sharing.work_conserving.find_response`. No formula is known for those of
+    fixed slots.
 
     Returns
     -------
     CallPercentiles
-        NaN with fixed slots, for which no formula is known; inf if thread, window or engine cannot
-        carry the calls.
+        All in seconds; inf if thread, window or engine cannot carry the calls.
     """
-
-    def slots(columns: Columns) -> tuple[Array, ...]:
-        none = np.full(columns[0].shape, np.nan)
-        return none, none
-
-    def queue(columns: Columns) -> tuple[Array, ...]:
-        streams, depth, switch, chained, lanes, clock, elements, rate, window, *way = columns
-        service = find_service(depth, switch, clock, elements, lanes, chained)
-        return find_response(service, Load(streams, rate, window, *way))[2:]
-
-    columns = (
-        *pipeline,
-        arbitration.chained,
-        arbitration.lanes,
-        clock_period,
-        lane_elements,
-        call_rate,
-        calls_in_flight,
-        *way,
-    )
-    return CallPercentiles(*evaluate_each(arbitration.work_conserving, columns, slots, queue))
+    columns = (*pipeline, chained, lanes, clock_period, lane_elements, call_rate, calls_in_flight)
+    rows = np.broadcast_arrays(*columns, *way)
+    shape = rows[0].shape
+    flat = [np.ravel(row).astype(np.float64) for row in rows]
+    streams, depth, switch, chains, copies, clock, elements, rate, window, *steps = flat
+    service = find_service(depth, switch, clock, elements, copies, chains)
+    response = find_response(service, Load(streams, rate, window, *steps))
+    return CallPercentiles(response.p95.reshape(shape)[()], response.p99.reshape(shape)[()])

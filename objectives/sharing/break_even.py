@@ -206,7 +206,7 @@ def _is_slower(columns: Columns, size: Array, queued: bool) -> NDArray[np.bool_]
     wait = np.where(occupied > 0, occupied * constant_service_wait(load), 0.0)
     left = 1 - (meeting - 1) * offered * per_byte
     link = np.where(left > 0, occupied / left, np.inf)
-    way = (o + h * size, occupied + latency, wait, load, link, shared)
+    way = (o + h * size, occupied + latency, wait, load, shared, link)
     pipeline = (streams, depth, switch, chained, lanes, period)
     rows = (*pipeline, clock, elements, offered / size, window, *way)
     (pace,) = queue_pace(rows) if queued else slots_pace(rows)

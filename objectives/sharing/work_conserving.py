@@ -46,7 +46,6 @@ class Load(NamedTuple):
     travel_time: Array
     link_wait_time: Array
     link_utilization: Array
-    link_interval: Array
     shared_link: Array
 
 
@@ -152,7 +151,7 @@ def find_waits(service: Service, calls: Load) -> Waits:
     return Waits(wait, np.sqrt(varied), fixed + wait)
 
 
-def find_interval(service: Service, calls: Load) -> Array:
+def find_interval(service: Service, calls: Load, link_interval: Array) -> Array:
     """Return the mean time from call to call of a stream that always has one waiting.
 
     The largest of set-up, of the times that the other streams leave at link and engine, and of the
@@ -178,7 +177,7 @@ def find_interval(service: Service, calls: Load) -> Array:
         (servers == 1) & (calls.calls_in_flight == 1), _find_return(waits, hold, others), pace
     )
     behind_set_up = _mean_maximum(window, calls.set_up_time, waits.spread)
-    behind_link = _mean_maximum(window, calls.link_interval, waits.spread)
+    behind_link = _mean_maximum(window, link_interval, waits.spread)
     behind = np.maximum(behind_set_up, behind_link)
     return np.maximum(pace, np.where(calls.calls_in_flight > 1, behind, window))
 
@@ -298,10 +297,10 @@ def find_response(service: Service, calls: Load) -> Response:
         (waits.others + own, engine, delayed),
         (rest, before, held),
     )
-    percentiles = [
-        around + np.maximum.reduce([_find_quantile(p, *source) for source in sources])
-        for p in (0.95, 0.99)
-    ]
+    percentiles = []
+    for p in (0.95, 0.99):
+        wait = np.maximum.reduce([_find_quantile(p, *source) for source in sources])
+        percentiles.append(np.where(np.isfinite(mean), around + wait, mean))
     return Response(mean, queue, *percentiles)
 
 
@@ -313,5 +312,4 @@ def _find_quantile(probability: float, mean: Array, variance: Array, some: Array
         shape = among**2 / spread
         level = 1 - (1 - probability) / some
         wait = gammaincinv(shape, np.maximum(level, 0.0)) * spread / among
-    wait = np.where((level > 0) & (mean > 0), wait, 0.0)
-    return np.where(np.isfinite(mean), wait, np.where(np.isnan(mean), np.nan, np.inf))
+    return np.where((level > 0) & (mean > 0), wait, 0.0)

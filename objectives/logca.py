@@ -67,16 +67,23 @@ class Interface(NamedTuple):
     latency_per_byte: LatencyPerByte = 0.0
 
 
+_HOST = ("computational_index", "complexity", "host_fixed_work")
+
+
 def _ratio(about: str, symbol: str = "") -> Quantity:
     return Quantity("1", about, symbol, low=0.0)
 
 
-def _time(about: str, symbol: str = "", label: str = "", part_of: str = "") -> Quantity:
-    return Quantity("cycle", about, symbol, low=0.0, label=label, part_of=part_of)
+def _gain(about: str) -> Quantity:
+    return Quantity("1", about, low=0.0, reference=_HOST)
+
+
+def _time(about: str, symbol: str = "", part_of: str = "") -> Quantity:
+    return Quantity("cycle", about, symbol, low=0.0, part_of=part_of)
 
 
 def _size(about: str, symbol: str = "", label: str = "") -> Quantity:
-    return Quantity("B", about, symbol, low=0.0, label=label)
+    return Quantity("B", about, symbol, low=0.0, label=label, reference=_HOST)
 
 
 # ----------------------------------------------------------------------------- over the granularity
@@ -86,7 +93,7 @@ def _size(about: str, symbol: str = "", label: str = "") -> Quantity:
 class Speedup:
     """The output of :func:`speedup`."""
 
-    speedup: Annotated[Array, speedup_of("speedup at the granularity")]
+    speedup: Annotated[Array, speedup_of("speedup at the granularity", reference=_HOST)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +102,44 @@ class Times:
 
     host_time: Annotated[Array, _time("time on the host", "T0")]
     accelerated_time: Annotated[
-        Array, _time("time with the accelerator", "T1", "execution time with the accelerator")
+        Array,
+        Quantity(
+            "cycle",
+            "time with the accelerator",
+            "T1",
+            low=0.0,
+            without="host_time",
+            label="execution time with the accelerator",
+        ),
     ]
     overhead_time: Annotated[Array, _time("time in set-up", part_of="accelerated_time")]
     latency_time: Annotated[Array, _time("time on the interface", part_of="accelerated_time")]
     compute_time: Annotated[Array, _time("time computing", part_of="accelerated_time")]
 
 
+class Durations(NamedTuple):
+    """The outputs of :func:`durations`."""
+
+    host_duration: Annotated[Array, Quantity("s", "time of a call on the host", low=0.0)]
+    call_duration: Annotated[
+        Array,
+        Quantity(
+            "s",
+            "time of a call with the accelerator",
+            low=0.0,
+            over="accelerated_time",
+            without="host_duration",
+        ),
+    ]
+
+
 @dataclass(frozen=True, eq=False)
 class Limits:
     """The outputs of :func:`limits`."""
 
-    speedup_at_one_byte: Annotated[Array, _ratio("speedup at a granularity of 1 B")]
-    speedup_limit: Annotated[Array, _ratio("speedup as granularity grows")]
-    peak_speedup: Annotated[Array, _ratio("least upper bound of speedup")]
+    speedup_at_one_byte: Annotated[Array, _gain("speedup at a granularity of 1 B")]
+    speedup_limit: Annotated[Array, _gain("speedup as granularity grows")]
+    peak_speedup: Annotated[Array, _gain("least upper bound of speedup")]
     peak_granularity: Annotated[Array, _size("granularity of the peak speedup; inf: as it grows")]
     computational_intensity: Annotated[
         Array, _ratio("host's work for each cycle of latency", "C/l")
@@ -179,6 +210,26 @@ def times(
     computing, moving = host / a, fixed + per_byte * g
     host = host + _fixed_cost(c, h)
     return Times(*alike((host, o + moving + computing, o, moving, computing)))
+
+
+@model
+@monotonic(
+    host_duration="+host_time =accelerated_time -clock",
+    call_duration="=host_time +accelerated_time -clock",
+)
+@np.errstate(all="ignore")
+def durations(
+    host_time: Annotated[Floats, _time("time on the host", "T0")],
+    accelerated_time: Annotated[Floats, _time("time with the accelerator", "T1")],
+    clock: Annotated[Floats, Quantity("Hz", "clock of the host", above=0.0, typical=(1e8, 5e9))],
+) -> Durations:
+    """Return T0 and T1 in seconds, which compares hosts with different clocks.
+
+    >>> float(durations(host_time=3000.0, accelerated_time=2000.0, clock=1e9).call_duration)
+    2e-06
+    """
+    host, call, rate = arrays(host_time, accelerated_time, clock)
+    return Durations(*alike((host / rate, call / rate)))
 
 
 @model

@@ -37,9 +37,14 @@ def flag(about: str) -> Quantity:
     return Quantity("1", about, low=0, high=1, integer=True)
 
 
-def speedup_of(about: str, time: str = "accelerated_time", symbol: str = "T0/T1") -> Quantity:
+def speedup_of(
+    about: str,
+    time: str = "accelerated_time",
+    symbol: str = "T0/T1",
+    reference: tuple[str, ...] = (),
+) -> Quantity:
     """Return the declaration of a speedup whose denominator is the output `time`."""
-    return Quantity("1", about, symbol, low=0, over=time, worth=1.0)
+    return Quantity("1", about, symbol, low=0, over=time, reference=reference, worth=1.0)
 
 
 # ------------------------------------------------------------------------- the offload of a kernel
@@ -189,7 +194,7 @@ Engines: TypeAlias = Annotated[Floats, ENGINES]
 
 # -------------------------------------------------------------------------------------------- area
 
-AREA = Quantity("LUT", "area of the accelerators", low=0)
+AREA = Quantity("LUT", "area of the accelerators", low=0, worth=0.0)
 AREA_INTERFACE = Quantity("LUT", "interfaces", low=0, part_of="area")
 InterfaceArea: TypeAlias = Annotated[
     Floats,

@@ -81,10 +81,10 @@ def break_down(
 
 
 def find_divisor(model_graph: ModelGraph, name: str) -> str | None:
-    """Return the total that a ratio divides by; None if it is not a ratio, or nothing gives it.
+    """Return the total that explains an output, such as a ratio; None if nothing gives it.
 
-    It is an output of the same model, or of a model that takes the same inputs: another part of the
-    same whole.
+    It is an output of the same model, an input of it, or an output of a model that takes the same
+    inputs: another part of the same whole.
     """
     producer = model_graph.producers.get(name)
     if producer is None or not producer.outputs[name].over:
@@ -94,7 +94,10 @@ def find_divisor(model_graph: ModelGraph, name: str) -> str | None:
     if over in own:
         return own[over]
     other = model_graph.producers.get(over)
-    return over if other is not None and other.inputs.keys() == producer.inputs.keys() else None
+    related = other is not None and (
+        over in producer.inputs or other.inputs.keys() == producer.inputs.keys()
+    )
+    return over if related else None
 
 
 def _list_parts(breakdowns: Sequence[Sequence[_Parts]], row: int) -> tuple[Part, ...]:

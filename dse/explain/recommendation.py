@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import find_nash_design, is_nondominated
+from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.model_graph import ModelError
 from dse.explain.advice import find_steps, first_change
 from dse.explain.changes import ENTRY, SPACE, describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost
@@ -289,6 +292,8 @@ def _describe(
         for o in result.objectives
     )
     fields = {role: f"design {number}{f': {variables}' if variables else ''}", "gives": objectives}
+    if role in (RECOMMENDED, NEAREST) and (nothing := _describe_no_accelerator(study, result, own)):
+        fields["build nothing"] = nothing
     if role == RECOMMENDED:
         fields["why"] = _reason(study, result, selection)
         used = [n for n in values if n.endswith(_UTILIZATION)]
@@ -296,6 +301,33 @@ def _describe(
             f"{worded(n.removesuffix(_UTILIZATION))} {percent(float(values[n]), 2)}" for n in used
         )
     return {label: text for label, text in fields.items() if text}
+
+
+def _describe_no_accelerator(
+    study: ResolvedStudy, result: Result, values: Mapping[str, Any]
+) -> str:
+    """Return the objectives without an accelerator, as the models declare them."""
+    evaluator = fix_at_middles(study.evaluator)
+    space, graph = evaluator.space, evaluator.model_graph
+    texts = []
+    for objective in evaluator.objectives:
+        producer = graph.producers.get(objective.quantity)
+        if producer is None:
+            continue
+        declared = producer.outputs[objective.quantity]
+        value = declared.worth
+        own = {
+            field: name for name, field in (*producer.arguments.items(), *producer.fields.items())
+        }
+        if declared.without in own:
+            point = space.from_labels({n: np.array([values[n]]) for n in space.variables})
+            request = own[declared.without], objective.conditions
+            with suppress(ModelError):
+                (found,) = graph.evaluate([request], space.columns(point))
+                value = float(objective.reduced(found, 1)[0])
+        if value is not None:
+            texts.append(f"{worded(objective.name)} {amount(value, objective.unit)}")
+    return ", ".join(texts)
 
 
 def _describe_changes(

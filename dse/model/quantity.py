@@ -50,13 +50,19 @@ class Quantity:
     part_of : str
         For an output: the output of the same model of which it is an additive part.
     over : str
-        For an output that is a ratio: the quantity in its denominator, such as the time with the
-        accelerator of a speedup. The breakdown of the ratio shows the parts of that quantity.
+        The quantity whose parts explain an output: of a ratio the denominator, such as the time
+        with the accelerator of a speedup; of a time in seconds the same time in cycles.
+    reference : tuple of str
+        For an output that compares with the host: the inputs or outputs of the same model that
+        describe the host, such as its work per byte. If they differ between the designs of a study,
+        each design is compared with another host.
+    without : str
+        The quantity that has its value without the accelerator: the host's time for a time.
     label : str
         The name for people, such as ``"call response time"``; see `label_of`.
     worth : float, optional
-        For an output that compares with doing without: the value above which it is beneficial. A
-        speedup is beneficial above 1; up to there the host is as fast without the accelerator.
+        The value without the accelerator: 1 for a speedup, 0 for an area. A maximized objective is
+        beneficial above it.
     """
 
     unit: str
@@ -71,6 +77,8 @@ class Quantity:
     typical: tuple[float, float] | None = None
     part_of: str = ""
     over: str = ""
+    reference: tuple[str, ...] = ()
+    without: str = ""
     worth: float | None = None
     label: str = ""
     exponent: bool = False

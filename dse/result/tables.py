@@ -25,9 +25,9 @@ from dse.search.base import UNLIMITED, Progress
 from dse.search.diagnosis import (
     describe_skipped,
     explain_undefined,
-    find_inert_variables,
     note_skipped,
 )
+from dse.search.formulation import review_study
 from dse.search.outcome import Outcome, count_distinct
 from dse.search.tally import Tally
 from dse.search.workers import Workers
@@ -36,6 +36,7 @@ from dse.study.study import ResolvedStudy
 SAMPLE = 2_000
 """The maximum number of infeasible designs with their first constraint: an even sample."""
 _BEGINNING = Progress(0, 0, 0)
+_MIN_REVIEWED, _REVIEWED = 100, 0.25  # evaluations of a review: at least, and per design
 _EXACT = 2.0**53  # up to here, floats hold all whole numbers
 
 
@@ -74,12 +75,17 @@ def result_of(
             *note_skipped(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
-            *([] if stopped in CUT_SHORT else find_inert_variables(study.evaluator, outcome)),
+            *([] if stopped in CUT_SHORT else _review(study.evaluator, outcome)),
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
         cuts=cuts_of(study.evaluator.constraints, outcome),
     )
+
+
+def _review(evaluator: Evaluator, outcome: Outcome) -> list[str]:
+    budget = max(_MIN_REVIEWED, int(_REVIEWED * outcome.tally.evaluated))
+    return review_study(evaluator, outcome.points, budget)
 
 
 def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:

@@ -12,5 +12,8 @@
 `outcome`, `tally`, `convergence`, `reproduction`
     The kept designs, counts over all designs, the growth of the front, and its check.
 `diagnosis`
-    Why no design is feasible, has no value or was skipped; variables without effect.
+    Why no design is feasible, has no value or was skipped.
+`formulation`
+    Objectives that compare hosts or are variables; variables and inputs that cost or change
+    nothing.
 """

@@ -1,18 +1,15 @@
-"""Diagnosis: why no design is feasible, has no value or was skipped; variables without effect."""
+"""Diagnosis: why no design is feasible, has no value or was skipped."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
 from dse.evaluate.criteria import Conditions, Constraint
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.model_graph import ModelError, why_undefined
-from dse.evaluate.table_space import TableSpace
-from dse.model.quantity import Array
+from dse.evaluate.model_graph import why_undefined
 from dse.model.values import plural, show
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
@@ -178,67 +175,3 @@ def explain_undefined_objective(evaluator: Evaluator, outcome: Outcome) -> str:
             why = explain_undefined(evaluator, outcome, objective.quantity, conditions, first)
             return f"of design {first}, {why}" if why else ""
     return ""
-
-
-# --------------------------------------------------------------------- variables without effect
-
-_SAMPLED = 64  # designs
-_POSITIONS = (0.0, 0.5, float(np.nextafter(1.0, 0.0)))  # both bounds of a range, and its middle
-
-
-def find_inert_variables(evaluator: Evaluator, outcome: Outcome) -> list[str]:
-    """Return a note for each variable that changes nothing, though a model takes it.
-
-    Some of the kept designs are evaluated with the variable at each of `_POSITIONS`: all at once,
-    as models take as long for few designs as for many. If a model raises, each variable is tested
-    on its own, without objectives of designs that constraints exclude, as in the search.
-    """
-    space = evaluator.space
-    names = [n for n, variable in space.variables.items() if variable.count != 1]
-    if isinstance(space, TableSpace) or not names:
-        return []  # there are no designs between the rows of a table
-    rows = np.unique(np.linspace(0, len(outcome.numbers) - 1, _SAMPLED).astype(int))
-    unit = space.to_unit({n: v[rows] for n, v in outcome.points.items()})
-    notes = []
-    try:
-        counts: dict[str, int | ModelError] = {**_count_unchanged(evaluator, unit, names)}
-    except ModelError:
-        counts = {}
-        for name in names:
-            try:
-                counts |= _count_unchanged(replace(evaluator, screens=True), unit, [name])
-            except ModelError as error:  # the result is still valid
-                counts[name] = error
-    for name, count in counts.items():
-        if isinstance(count, ModelError):
-            notes.append(f"space.{name} was not tested for an effect: {count}")
-        elif count:
-            notes.append(
-                f"space.{name} changed no objective and no constraint in "
-                f"{plural(count, 'sampled design')}: it may have no effect in this range"
-            )
-    return notes
-
-
-def _count_unchanged(evaluator: Evaluator, unit: Array, names: Sequence[str]) -> dict[str, int]:
-    """Return the number of designs in which a variable has no effect; 0 if it has one in any.
-
-    Designs that constraints exclude do not count if their objectives are not computed.
-    """
-    order = list(evaluator.space.variables)
-    changed = np.tile(unit, (len(names), len(_POSITIONS), 1, 1))
-    for k, name in enumerate(names):
-        changed[k, :, :, order.index(name)] = np.array(_POSITIONS)[:, None]
-    points = evaluator.space.from_unit(changed.reshape(-1, unit.shape[1]))
-    evaluated = evaluator.evaluate(points)
-    values = np.concatenate([evaluated.objectives, evaluated.constrained], axis=1)
-    excluded = np.asarray((evaluator.violations(evaluated.constrained) > 0).any(axis=1))
-    compared = ~excluded if evaluator.screens else np.ones_like(excluded)
-    shape = changed.shape[:3]
-    values, compared = values.reshape(*shape, -1), compared.reshape(shape)
-    counts = {}
-    for name, per_position, rows in zip(names, values, compared, strict=True):
-        first = np.broadcast_to(per_position[0], per_position.shape)
-        unchanged = np.array_equal(per_position, first, equal_nan=True)
-        counts[name] = int(rows[0].sum()) if unchanged else 0
-    return counts

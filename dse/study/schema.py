@@ -542,7 +542,9 @@ class RegionsTable(Table):
     axis: StrictStr = Field(description="an input that no model gives")
     low: Number = Field(description="the start of the axis")
     high: Number = Field(description="the end of the axis")
-    objective: StrictStr | None = Field(None, description="the first one if absent")
+    objective: StrictStr | None = Field(
+        None, description="an objective, or an output of a model; the first objective if absent"
+    )
 
 
 class CurveTable(Table):

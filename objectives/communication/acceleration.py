@@ -52,7 +52,7 @@ def _part(about: str) -> Quantity:
 class Acceleration:
     """The outputs of `acceleration`."""
 
-    speedup: Annotated[Array, speedup_of("speedup of the whole program")]
+    speedup: Annotated[Array, speedup_of("speedup of the whole program", reference=("host_time",))]
     host_time: Annotated[Array, Quantity("cycle", "time on the host only", "T0", low=0)]
     accelerated_time: Annotated[
         Array,
@@ -61,6 +61,7 @@ class Acceleration:
             "time with the accelerators",
             "T1",
             low=0,
+            without="host_time",
             label="execution time with accelerators",
         ),
     ]
@@ -71,7 +72,8 @@ class Acceleration:
     global_time: Annotated[Array, _part("data on the shared medium")]
     calls_time: Annotated[Array, _part("overhead and latency of the calls")]
     medium_bytes: Annotated[
-        Array, Quantity("B", "bytes over the shared medium", low=0, label="interconnect bytes")
+        Array,
+        Quantity("B", "bytes over the shared medium", low=0, label="interconnect bytes", worth=0.0),
     ]
     store_bytes: Annotated[Array, Quantity("B", "bytes in the accelerators' stores", low=0)]
     accelerators: Annotated[Array, Quantity("1", "accelerators", low=0, integer=True)]

@@ -149,7 +149,10 @@ class ProgramRun:
     run_calls_time: Annotated[
         Array, Quantity("cycle", "calls back to back", low=0, part_of="run_time")
     ]
-    speedup: Annotated[Array, speedup_of("speedup of the whole program", "run_time")]
+    speedup: Annotated[
+        Array,
+        speedup_of("speedup of the whole program", "run_time", reference=("host_run_time",)),
+    ]
     run_utilization: Annotated[
         Array, Quantity("1", "runs that a stream starts per run that it can complete", low=0)
     ]

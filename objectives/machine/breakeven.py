@@ -78,6 +78,7 @@ class CallBreakEven:
             "granularity from which on calls back to back are never slower than on the host",
             low=0,
             label="guaranteed break-even granularity",
+            reference=("computational_index", "complexity"),
         ),
     ]
     break_even_end: Annotated[

@@ -63,6 +63,7 @@ class Greedy:
             "time with the chosen blocks on the accelerator",
             "t",
             low=0.0,
+            without="cpu_time",
             label="execution time with the accelerator",
         ),
     ]
@@ -72,7 +73,12 @@ class Greedy:
     register_time: Annotated[Array, _part("values passed between cores", "t_r")]
     cpu_time: Annotated[Array, Quantity("cycle", "time of the program on the CPU only", low=0.0)]
     speedup: Annotated[
-        Array, speedup_of("time on the CPU only over time with the accelerator", symbol="")
+        Array,
+        speedup_of(
+            "time on the CPU only over time with the accelerator",
+            symbol="",
+            reference=("cpu_time",),
+        ),
     ]
     relative_speedup: Annotated[
         Array, Quantity("1", "share of the theoretical gain that is reached; 0 if there is none")
@@ -82,7 +88,10 @@ class Greedy:
         Quantity("1", "speedup of everything on the accelerator, at no cost of interface", low=0.0),
     ]
     area_used: Annotated[
-        Array, Quantity("instruction", "instructions of the blocks on the accelerator", low=0.0)
+        Array,
+        Quantity(
+            "instruction", "instructions of the blocks on the accelerator", low=0.0, worth=0.0
+        ),
     ]
     blocks_moved: Annotated[Array, Quantity("1", "blocks on the accelerator", low=0.0)]
 

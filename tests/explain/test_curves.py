@@ -33,7 +33,7 @@ from objectives.sharing import round_robin, simulate
 from tests.explain.examples import MODELS, TINY, call, calls
 from tests.explain.test_sensitivity import ACCELERATION, INDEX, OVERHEAD, logca, one
 
-STUDIES = Path(__file__).parents[2] / "studies"
+STUDIES = Path(__file__).parents[2] / "benchmarks" / "studies"
 STUDY = STUDIES / "shared_pipeline.toml"
 
 

@@ -203,7 +203,7 @@ def test_a_run_without_any_value_says_why() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("standing")
-    dse.load(ROOT / "studies" / "shared_pipeline.toml").run(folder / "run")
+    dse.load(ROOT / "benchmarks" / "studies" / "shared_pipeline.toml").run(folder / "run")
     return folder / "run"
 
 

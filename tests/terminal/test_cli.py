@@ -28,7 +28,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with runs of two small shipped studies."""
     folder = tmp_path_factory.mktemp("runs")
     for name in ("sparc_evolution", "gpu_memory"):
-        study = str(ROOT / "studies" / f"{name}.toml")
+        study = str(ROOT / "benchmarks" / "studies" / f"{name}.toml")
         _dse("run", study, "--out", name, "--quiet", cwd=folder)
     return folder
 
@@ -71,7 +71,7 @@ def test_check_says_what_a_run_would_do(tmp_path: Path) -> None:
 
 
 def test_names_that_differ_in_an_umlaut_have_folders_of_their_own(tmp_path: Path) -> None:
-    text = (ROOT / "studies" / "sparc_evolution.toml").read_text()
+    text = (ROOT / "benchmarks" / "studies" / "sparc_evolution.toml").read_text()
     for name in ("grün", "grön", "gr n"):
         study = text.replace('name = "sparc_evolution"', f'name = "{name}"')
         (tmp_path / "study.toml").write_text(study, encoding="utf-8")
@@ -82,7 +82,7 @@ def test_names_that_differ_in_an_umlaut_have_folders_of_their_own(tmp_path: Path
 
 
 def test_no_name_in_the_summary_is_broken(runs: Path) -> None:
-    study = str(ROOT / "studies" / "sparc_evolution.toml")
+    study = str(ROOT / "benchmarks" / "studies" / "sparc_evolution.toml")
     for columns in (44, 60, 80):
         text = _dse("run", study, "--out", "sparc_evolution", cwd=runs, columns=columns).stdout
         assert "Complete: all 5 designs" in " ".join(text.split())
@@ -163,7 +163,7 @@ def test_a_report_is_written_again_and_fresh_keeps_the_old_run(runs: Path) -> No
     report.unlink()
     _dse("report", "gpu_memory", cwd=runs)
     assert report.read_bytes() == first
-    study = str(ROOT / "studies" / "gpu_memory.toml")
+    study = str(ROOT / "benchmarks" / "studies" / "gpu_memory.toml")
     _dse("run", study, "--out", "gpu_memory", "--fresh", "--quiet", cwd=runs)
     assert (runs / "gpu_memory.1" / "report.html").is_file()
     assert report.is_file()

@@ -172,7 +172,7 @@ def resolve(
         file, findings, sampling, model_graph, objectives, constraints
     )
     if regions is not None:
-        sampled = next(o for o in objectives if o.name == regions.objective.name)
+        sampled = {o.name: o for o in objectives}.get(regions.objective.name, regions.objective)
         regions = replace(regions, objective=sampled)
     evaluator = Evaluator(
         model_graph, space, tuple(objectives), tuple(constraints), file.run.on_error

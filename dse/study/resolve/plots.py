@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.evaluate.criteria import Conditions, Objective
+from dse.evaluate.criteria import Conditions, Direction, Objective
 from dse.model.quantity import Array
 from dse.problems import nearest
 from dse.study.findings import Place
 from dse.study.resolve.objectives import resolve_conditions
 from dse.study.resolve.scope import Scope
 from dse.study.resolve.variables import resolve_numbers, resolve_range
-from dse.study.schema import CurveTable, StudyFile
+from dse.study.schema import CurveTable, RegionsTable, StudyFile
 
 _POINTS = 121  # of a continuous axis
 _REGIONS = Place("regions")
@@ -93,11 +93,21 @@ def resolve_regions(
             return None
     elif len(objectives) == len(file.objective):  # else it may be one with a problem
         by_name = {objective.name: objective for objective in objectives}
-        objective = by_name.get(table.objective)
+        objective = by_name.get(table.objective) or _as_objective(scope, table)
         if objective is None:
             message = f"no objective is called '{table.objective}'"
             scope.add(_REGIONS / "objective", message, nearest(table.objective, by_name))
     return RegionsPlan(table.axis, *ends, objective) if ends and objective else None
+
+
+def _as_objective(scope: Scope, table: RegionsTable) -> Objective | None:
+    """Return an output that is no objective as one; None if no model gives it."""
+    graph, name = scope.model_graph, table.objective or ""
+    if name not in graph.producers or graph.needs([name], [table.axis]).missing:
+        return None
+    output = graph.quantities[name]
+    direction: Direction = "maximize" if output.over or output.better == "higher" else "minimize"
+    return Objective(name, name, direction, output.unit, output.symbol, output.about)
 
 
 def _check_axis(scope: Scope, place: Place, axis: str) -> bool:

@@ -38,7 +38,7 @@ from tests import partition_examples as examples
 from tests.core_examples import brute_front
 
 ROOT = Path(__file__).parents[3]
-STUDY = ROOT / "studies" / "cpu_accelerator.toml"
+STUDY = ROOT / "benchmarks" / "studies" / "cpu_accelerator.toml"
 NAMES = ("aes", "fft", "jpeg", "md5", "sor", "whetstone")
 ORGANISATIONS = {
     name: {"shared_level": float(level), "accelerator_cache": float(cache)}

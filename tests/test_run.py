@@ -160,8 +160,9 @@ def test_a_variable_without_effect_is_noted(tmp_path: Path) -> None:
     capped = MODEL.replace("lanes * clock / (1e9", "np.minimum(lanes, 1) * clock / (1e9")
     capped = capped.replace("lanes**1.5", "np.minimum(lanes, 1)")
     text = STUDY.replace('[[constraint]]\nrelation = "lanes * clock <= 40e9"\n', "")
-    (note,) = dse.load(written(tmp_path, text=text, model=capped)).run().notes
-    assert note.startswith("space.lanes changed no objective")
+    inert, free = dse.load(written(tmp_path, text=text, model=capped)).run().notes
+    assert inert.startswith("space.lanes changed no objective")
+    assert free.startswith("space.size is best at 1,024 B")
 
 
 class Doubled(NamedTuple):

@@ -73,10 +73,11 @@ def find_advice(
 ) -> list[tuple[Change, ...]]:
     """Return for designs the changes to make: within the space, then other catalog entries.
 
-    For each variable and each objective, there is the value that improves this objective most, by
-    at least 1 %. For each objective, there is also the best trade among the changes that keep it.
-    Changes that keep every benefit of a design come first, then the best trades. The resulting
-    designs are feasible and beneficial, and meet the target if the design does.
+    For each variable and each objective, there is the value, and the other entry, that improves
+    this objective most, by at least 1 %. For each objective, there is also the best trade among the
+    changes that keep it. Changes that keep every benefit of a design come first, then the best
+    trades. The resulting designs are feasible and beneficial, and meet the target if the design
+    does.
 
     Parameters
     ----------
@@ -176,16 +177,17 @@ def _advise_entries(study: ResolvedStudy, points: Points, before: Array) -> Iter
     changes: list[list[Change]] = [[] for _ in range(count)]
     columns, labels = evaluator.space.columns(points), evaluator.space.labels(points)
     for name, rows in alternatives(study).items():
-        kept = {n: v for n, v in columns.items() if n != option_of(name)}
-        for option, values in rows.items():
-            replaced = kept | {n: np.full(count, value) for n, value in values.items()}
-            other = ignore_errors(evaluator).evaluate_columns(replaced, count)
-            gains = _gains(study, before, other.objectives, other.feasible)
-            for row in np.flatnonzero((gains >= _MIN_GAIN).any(axis=1)).tolist():
-                effects = compare_objectives(
-                    evaluator.objectives, before[row], other.objectives[row]
-                )
-                setting = Setting(name, labels[name][row], option)
+        options = list(rows)
+        replaced = {n: np.tile(v, len(rows)) for n, v in columns.items() if n != option_of(name)}
+        for n in rows[options[0]]:
+            replaced[n] = np.repeat([values[n] for values in rows.values()], count)
+        other = ignore_errors(evaluator).evaluate_columns(replaced, count * len(rows))
+        gains = _gains(study, np.tile(before, (len(rows), 1)), other.objectives, other.feasible)
+        for row in range(count):
+            after, mine = other.objectives[row::count], gains[row::count]
+            for k in _select(mine, np.zeros(len(rows), dtype=np.int64)):
+                effects = compare_objectives(evaluator.objectives, before[row], after[k])
+                setting = Setting(name, labels[name][row], options[k])
                 changes[row].append(Change((setting,), None, effects, ENTRY))
     yield from changes
 

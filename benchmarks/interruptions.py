@@ -333,7 +333,9 @@ def quicken() -> None:
         script = functools.cache(lambda: create(manager))
         _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
 
-    def report(study: Any, result: Any, path: Path, explains: bool = True) -> dict[str, Any]:
+    def report(
+        study: Any, result: Any, path: Path, explains: bool = True, thorough: bool = False
+    ) -> dict[str, Any]:
         write_text(path, "page")
         return {"short": []}
 

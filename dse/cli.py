@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -300,8 +301,9 @@ def explain_command(
     """
     from dse.api import load_result
     from dse.explain.explanation import explain
-    from dse.explain.recommendation import assess_switch_points, named_designs
+    from dse.explain.recommendation import assess_changes, named_designs
     from dse.explain.switch_points import switch_points_data
+    from dse.model.values import as_data
     from dse.problems import InputError, Problem
     from dse.result.folder import FINISHED, study_of
     from dse.terminal import Terminal, explanation_data
@@ -321,20 +323,22 @@ def explain_command(
         numbers.append(int(str(front.nash().name)))
     numbers = list(dict.fromkeys(numbers)) or named_designs(study, result)[:1] or [nash()]
     explanations = explain(study, result, numbers)
-    named = named_designs(study, result)[:1]
-    switches = assess_switch_points(study, result) if named and named[0] in numbers else None
+    own = (named_designs(study, result) or [-1])[0]
+    switches, limits = assess_changes(study, result) if own in numbers else (None, None)
     if as_json:
         data = [explanation_data(explanation) for explanation in explanations]
-        if switches is not None:
-            data[numbers.index(named[0])]["switch_points"] = switch_points_data(switches)
+        more = {"switch_points": switch_points_data(switches)} if switches else {}
+        if limits is not None:
+            data[numbers.index(own)] |= as_data(more | {"limits": asdict(limits)})
         click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
         return
     terminal = Terminal()
     if result.certificate.stopped not in FINISHED:
         terminal.note(f"the run was cut short. {result.certificate.statement}")
     for explanation in explanations:
-        more = switches.lines if switches and explanation.design == named[0] else ()
-        terminal.explanation(result, explanation, whole, more)
+        found = (switches, limits) if explanation.design == own else ()
+        lines = [line for part in found if part is not None for line in part.lines]
+        terminal.explanation(result, explanation, whole, lines)
 
 
 @commands.command("report")
@@ -345,7 +349,7 @@ def report_command(run: Path) -> None:
     from dse.result.folder import REPORT, study_of
     from dse.run import report_into
 
-    report_into(study_of(run), load_result(run), run)
+    report_into(study_of(run), load_result(run), run, thorough=True)
     click.echo(f"{run / REPORT}")
 
 

@@ -475,10 +475,16 @@ def _report(session: _Session, ended: _Ended, result: Result) -> None:
         raise StoppedError(f"{study.name}: {error}{kept}") from error
 
 
-def report_into(study: ResolvedStudy, result: Result, out: Path, explains: bool = True) -> None:
+def report_into(
+    study: ResolvedStudy,
+    result: Result,
+    out: Path,
+    explains: bool = True,
+    thorough: bool = False,
+) -> None:
     """Write the report into a run folder, and the answer into its summary; see `report`."""
     try:
-        answer = report(study, result, out / files.REPORT, explains)
+        answer = report(study, result, out / files.REPORT, explains, thorough)
     except MemoryError as error:
         message = f"there is not enough memory for the report; {out} has the result"
         raise StoppedError(f"{study.name}: {message}") from error
@@ -486,7 +492,11 @@ def report_into(study: ResolvedStudy, result: Result, out: Path, explains: bool 
 
 
 def report(
-    study: ResolvedStudy, result: Result, path: Path, explains: bool = True
+    study: ResolvedStudy,
+    result: Result,
+    path: Path,
+    explains: bool = True,
+    thorough: bool = False,
 ) -> dict[str, Any]:
     """Write the report of a result, with the designs that matter most explained in full.
 
@@ -494,6 +504,8 @@ def report(
     ----------
     explains : bool
         Whether models run again to explain designs.
+    thorough : bool
+        Whether switch points and prices of limits are searched in a large space too.
 
     Returns
     -------
@@ -527,7 +539,7 @@ def report(
     try:
         if explains:
             explanations, robustness = explain_most_important(study, result)
-        provenance = assess_inputs(study, result, explains)
+        provenance = assess_inputs(study, result, explains, thorough)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
     answer = make_answer(study, result, explanations, provenance)

@@ -7,7 +7,7 @@ as the range of measured siblings. An assumed input value without a range is hal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.table_space import TableSpace
+from dse.explain.limits import Limits, limits_tables
 from dse.explain.robustness import select_candidates
 from dse.explain.switch_points import (
     SwitchPoints,
@@ -218,11 +219,14 @@ class InputProvenance:
         Inputs that may be off, by falling front shift; empty if models did not run.
     switches : SwitchPoints or None
         The values of these inputs at which another design is recommended.
+    limits : Limits or None
+        The limits near the recommended design, which are inputs of the study too.
     """
 
     inputs: tuple[StudyInput, ...]
     checks: tuple[Check, ...] = ()
     switches: SwitchPoints | None = None
+    limits: Limits | None = None
 
     @property
     def provenances(self) -> dict[Provenance, int]:
@@ -254,7 +258,8 @@ class InputProvenance:
         none = "no input value shifts the front" if self.checks else ""
         check = "; ".join(first) or none
         switches = self.switches.fields if self.switches is not None else {}
-        return {"inputs": inputs} | ({"check first": check} if check else {}) | switches
+        limits = self.limits.fields if self.limits is not None else {}
+        return {"inputs": inputs} | ({"check first": check} if check else {}) | switches | limits
 
 
 def provenance_section(found: InputProvenance) -> list[Section]:
@@ -280,6 +285,8 @@ def provenance_section(found: InputProvenance) -> list[Section]:
     parts = [Table("Input values, the first to check first", table, note)]
     if found.switches is not None:
         parts.append(switch_points_table(found.switches))
+    if found.limits is not None:
+        parts += limits_tables(found.limits)
     return [Section("Provenance of the input values", "\n\n".join(words), parts)]
 
 
@@ -330,4 +337,6 @@ def provenance_data(found: InputProvenance) -> dict[str, Any]:
     }
     if found.switches is not None:
         data["switch_points"] = switch_points_data(found.switches)
+    if found.limits is not None:
+        data["limits"] = asdict(found.limits)
     return {"input_values": as_data(data)}

@@ -18,6 +18,7 @@ from dse.evaluate.model_graph import ModelError
 from dse.explain.advice import find_steps, first_change
 from dse.explain.changes import ENTRY, SPACE, describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost
+from dse.explain.limits import Limits, find_limits
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
 from dse.explain.switch_points import SwitchPoints, find_switch_points
@@ -443,13 +444,17 @@ def explain_most_important(
     return explain(study, result, numbers, robustness), robustness
 
 
-def assess_inputs(study: ResolvedStudy, result: Result, effort: bool = True) -> InputProvenance:
+def assess_inputs(
+    study: ResolvedStudy, result: Result, effort: bool = True, thorough: bool = False
+) -> InputProvenance:
     """Return the provenance of the inputs of a result, and which to check first.
 
     Parameters
     ----------
     effort : bool
         Whether models run; else no input is changed.
+    thorough : bool
+        Whether switch points are searched in a large space too.
 
     Raises
     ------
@@ -459,11 +464,13 @@ def assess_inputs(study: ResolvedStudy, result: Result, effort: bool = True) -> 
     if not effort or (selection := select_designs(study, result)) is None:
         return InputProvenance(study.inputs)
     checks = check_assumptions(study, result, selection.design)
-    return InputProvenance(study.inputs, checks, assess_switch_points(study, result))
+    return InputProvenance(study.inputs, checks, *assess_changes(study, result, thorough))
 
 
-def assess_switch_points(study: ResolvedStudy, result: Result) -> SwitchPoints | None:
-    """Return the switch points of the recommended design; None if it has none to search.
+def assess_changes(
+    study: ResolvedStudy, result: Result, thorough: bool = True
+) -> tuple[SwitchPoints | None, Limits | None]:
+    """Return the switch points of the recommended design, and the limits near it.
 
     Raises
     ------
@@ -472,9 +479,9 @@ def assess_switch_points(study: ResolvedStudy, result: Result) -> SwitchPoints |
     """
     selection = select_designs(study, result)
     if selection is None or selection.role != RECOMMENDED:
-        return None
-    select = partial(select_recommended, study, result)
-    return find_switch_points(study, result, selection.design, select)
+        return None, None
+    given = study, result, selection.design, partial(select_recommended, study, result), thorough
+    return find_switch_points(*given), find_limits(*given)
 
 
 def _sample(result: Result, count: int) -> list[int]:

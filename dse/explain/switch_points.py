@@ -41,7 +41,8 @@ _STEPS = 4  # values on each side: a recommendation that changes back between tw
 _TOLERANCE = 2e-4  # of a switch point: three digits
 _EVALUATIONS = 1 << 19  # up to so many, all designs of the space are evaluated again
 _FRONT = 1_000  # designs of a front that are all evaluated again
-_SLOW = 1.0, 0.005  # seconds of a search, and of each design, above which models are slow
+_SLOW = 5.0, 0.02  # seconds of a search, and of each design, above which models are slow
+LATER = "dse explain searches them"
 _NONE = "none in the ranges of the inputs"
 _LISTED = 3  # switch points in the answer
 Select: TypeAlias = Callable[[Array], int | None]
@@ -237,9 +238,14 @@ class SwitchPoints:
 
 
 def find_switch_points(
-    study: ResolvedStudy, result: Result, recommended: int, select: Select
+    study: ResolvedStudy, result: Result, recommended: int, select: Select, thorough: bool = True
 ) -> SwitchPoints | None:
     """Return the switch points of a recommended design; None if no input value may be off.
+
+    Parameters
+    ----------
+    thorough : bool
+        Whether they are searched although only some designs of the space are evaluated.
 
     Raises
     ------
@@ -250,13 +256,12 @@ def find_switch_points(
     ranges = [(f, r[0]) for f in study.inputs if (r := input_range(study, f)) is not None]
     if not ranges or isinstance(evaluator.space, TableSpace):
         return None
-    seconds = float(result.provenance.get("seconds") or 0.0)
-    per_design = seconds / max(1, result.certificate.evaluated)
-    if seconds > _SLOW[0] and per_design > _SLOW[1]:
-        return SwitchPoints(missing=f"not searched: a design takes {amount(per_design, 's')}")
+    if why := describe_slowness(result):
+        return SwitchPoints(missing=why)
     changes = 1 + 2 * _STEPS * len(ranges)
     numbers, points, complete = _candidates(study, result, recommended, changes)
-
+    if not (complete or thorough):
+        return SwitchPoints(missing=LATER)
     (plain,) = vary_inputs(study, [(ranges[0][0], ())], points)
     if plain is None:
         return None
@@ -315,6 +320,14 @@ def find_switch_points(
     brackets.sort(key=lambda b: abs(b.outside - b.given.value) / (abs(b.given.value) or 1.0))
     switches = (SwitchPoint(b.given, b.outside, b.design, settings(b.design)) for b in brackets)
     return SwitchPoints(tuple(switches), len(numbers), complete)
+
+
+def describe_slowness(result: Result) -> str:
+    """Return why no design of a study is evaluated again; empty unless its models are slow."""
+    seconds = float(result.provenance.get("seconds") or 0.0)
+    per_design = seconds / max(1, result.certificate.evaluated)
+    slow = seconds > _SLOW[0] and per_design > _SLOW[1]
+    return f"not searched: a design takes {amount(per_design, 's')}" if slow else ""
 
 
 @dataclass

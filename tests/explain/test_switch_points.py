@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.explain.recommendation import assess_inputs, assess_switch_points, named_designs
+from dse.explain.recommendation import assess_changes, assess_inputs, named_designs
 from dse.explain.switch_points import SwitchPoints, find_switch_points
 from tests.commands import called
 from tests.explain.examples import content, machine
@@ -52,7 +52,7 @@ def recommended(label: str, value: float) -> int:
 @cache
 def switches() -> SwitchPoints:
     study = dse.from_mapping(small(), {"machine": machine})
-    found = assess_switch_points(study, study.run(workers=1))
+    found, _ = assess_changes(study, study.run(workers=1))
     assert found is not None
     return found
 
@@ -91,7 +91,7 @@ def test_a_declared_range_is_searched_and_counts_are_not_halved() -> None:
     middle = (low + high) / 2
     width = 0.9 * (high - low) / 2
     narrow = study_with(label, {"between": [middle - width, middle + width]})
-    found = assess_switch_points(narrow, narrow.run(workers=1))
+    found, _ = assess_changes(narrow, narrow.run(workers=1))
     assert found is not None
     assert label not in [other.given.label for other in found.points]
     made = small()
@@ -111,7 +111,7 @@ def test_slow_models_and_other_recommendations_are_not_searched() -> None:
     assert "not searched" in other.fields["switch points"]
     slow = dict(result.provenance) | {"seconds": 96.0}
     object.__setattr__(result, "provenance", slow)
-    found = assess_switch_points(study, result)
+    found, _ = assess_changes(study, result)
     assert found is not None
     assert found.missing == "not searched: a design takes 1 s"
 

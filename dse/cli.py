@@ -272,13 +272,14 @@ def check_command(study: Path) -> None:
     Its models run on a sample of its designs, as at the start of a run.
     """
     from dse.api import load
-    from dse.run import check_contract, check_formulation
+    from dse.run import check_contract
+    from dse.search.formulation import check_formulation
     from dse.study.execution import choose_search
     from dse.terminal import Terminal
 
     resolved = load(study)
     notes = check_contract(resolved, seconds=5.0)
-    formulation = check_formulation(resolved, seconds=5.0)
+    formulation = check_formulation(resolved.evaluator, str(study), seconds=5.0)
     terminal = Terminal()
     terminal.plan(choose_search(resolved))
     for note in (*notes.values(), *formulation):

@@ -15,9 +15,6 @@ import numpy as np
 from dse.evaluate.audit import RepeatabilityError, audit
 from dse.evaluate.failures import DesignError
 from dse.evaluate.model_graph import ModelError
-from dse.evaluate.pace import measure_pace
-from dse.evaluate.space import sample_designs
-from dse.evaluate.table_space import TableSpace
 from dse.evaluate.trace import steps
 from dse.explain.targets import answer_target, find_useless_designs
 from dse.problems import DseError, InfeasibleError, InputError, Problem
@@ -35,7 +32,6 @@ from dse.search.diagnosis import (
     explain_infeasibility,
     explain_undefined_objective,
 )
-from dse.search.formulation import find_own_hosts, review_study, sample_size
 from dse.search.outcome import Outcome
 from dse.search.reproduction import Reproduction, reproduce
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers, is_late
@@ -52,7 +48,6 @@ NOTE_INTERVAL = 2.0  # seconds between two notes of the progress, which `dse sta
 _MIN_NEW, _MAX_NEW = 16, 1 << 22  # the bounds of the number of designs between two checkpoints
 _LARGEST_FRONT = 2_000_000  # designs: about 500 MB, and ten seconds to write
 _AUDIT_FRACTION = 0.25  # of the time limit
-_CLOCK_STEP = 1e-6  # seconds per design: fast models may seem to take no time
 _KEPT = "what was finished is kept, and the next run goes on from there"
 
 
@@ -263,29 +258,6 @@ def check_contract(
     if found.problems:
         raise InputError(str(study.path or study.name), found.problems)
     return found.notes
-
-
-def check_formulation(study: ResolvedStudy, seconds: float) -> list[str]:
-    """Return notes on the formulation of a study, from a sample of its designs.
-
-    Parameters
-    ----------
-    seconds : float
-        About the time that models may take.
-
-    Raises
-    ------
-    InputError
-        If an objective compares each design with another host.
-    """
-    evaluator = study.evaluator
-    if isinstance(evaluator.space, TableSpace):
-        return []
-    budget = int(seconds / max(measure_pace(evaluator), _CLOCK_STEP))
-    points = sample_designs(evaluator.space, sample_size(evaluator, budget))
-    if problems := find_own_hosts(evaluator, points):
-        raise InputError(str(study.path or study.name), problems)
-    return review_study(evaluator, points, budget)
 
 
 # Search

@@ -71,15 +71,13 @@ _HOST = ("computational_index", "complexity", "host_fixed_work")
 
 
 def _ratio(about: str, symbol: str = "") -> Quantity:
-    return Quantity("1", about, symbol, low=0.0)
+    return Quantity("1", about, symbol, low=0.0, reference=_HOST)
 
 
-def _gain(about: str) -> Quantity:
-    return Quantity("1", about, low=0.0, reference=_HOST)
-
-
-def _time(about: str, symbol: str = "", part_of: str = "") -> Quantity:
-    return Quantity("cycle", about, symbol, low=0.0, part_of=part_of)
+def _time(
+    about: str, symbol: str = "", label: str = "", part_of: str = "", without: str = ""
+) -> Quantity:
+    return Quantity("cycle", about, symbol, low=0.0, label=label, part_of=part_of, without=without)
 
 
 def _size(about: str, symbol: str = "", label: str = "") -> Quantity:
@@ -103,13 +101,11 @@ class Times:
     host_time: Annotated[Array, _time("time on the host", "T0")]
     accelerated_time: Annotated[
         Array,
-        Quantity(
-            "cycle",
+        _time(
             "time with the accelerator",
             "T1",
-            low=0.0,
+            "execution time with the accelerator",
             without="host_time",
-            label="execution time with the accelerator",
         ),
     ]
     overhead_time: Annotated[Array, _time("time in set-up", part_of="accelerated_time")]
@@ -137,9 +133,9 @@ class Durations(NamedTuple):
 class Limits:
     """The outputs of :func:`limits`."""
 
-    speedup_at_one_byte: Annotated[Array, _gain("speedup at a granularity of 1 B")]
-    speedup_limit: Annotated[Array, _gain("speedup as granularity grows")]
-    peak_speedup: Annotated[Array, _gain("least upper bound of speedup")]
+    speedup_at_one_byte: Annotated[Array, _ratio("speedup at a granularity of 1 B")]
+    speedup_limit: Annotated[Array, _ratio("speedup as granularity grows")]
+    peak_speedup: Annotated[Array, _ratio("least upper bound of speedup")]
     peak_granularity: Annotated[Array, _size("granularity of the peak speedup; inf: as it grows")]
     computational_intensity: Annotated[
         Array, _ratio("host's work for each cycle of latency", "C/l")

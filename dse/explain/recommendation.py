@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import find_nash_design, is_nondominated
 from dse.evaluate.input_ranges import fix_at_middles
-from dse.evaluate.model_graph import ModelError
 from dse.explain.advice import find_steps, first_change
 from dse.explain.changes import ENTRY, SPACE, describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost
@@ -257,7 +255,7 @@ def make_answer(
         Recommendation(
             number,
             role,
-            _describe(study, result, selection, role, number)
+            _describe(study, result, selection, role, number, number in by_number)
             | _describe_changes(by_number.get(number), role, objective),
         )
         for role, (number, objective) in named.items()
@@ -280,7 +278,12 @@ def answer_data(answer: Answer) -> dict[str, Any]:
 
 
 def _describe(
-    study: ResolvedStudy, result: Result, selection: Selection, role: str, number: int
+    study: ResolvedStudy,
+    result: Result,
+    selection: Selection,
+    role: str,
+    number: int,
+    explained: bool,
 ) -> dict[str, str]:
     """Return the variables and objectives of a design, and the reason for it."""
     values, own = values_of(result, number), values_of(result, selection.design)
@@ -293,8 +296,8 @@ def _describe(
         for o in result.objectives
     )
     fields = {role: f"design {number}{f': {variables}' if variables else ''}", "gives": objectives}
-    if role in (RECOMMENDED, NEAREST) and (nothing := _describe_no_accelerator(study, result, own)):
-        fields["build nothing"] = nothing
+    if role in (RECOMMENDED, NEAREST):
+        fields["build nothing"] = _describe_no_accelerator(study, own, explained)
     if role == RECOMMENDED:
         fields["why"] = _reason(study, result, selection)
         used = [n for n in values if n.endswith(_UTILIZATION)]
@@ -305,27 +308,27 @@ def _describe(
 
 
 def _describe_no_accelerator(
-    study: ResolvedStudy, result: Result, values: Mapping[str, Any]
+    study: ResolvedStudy, values: Mapping[str, Any], explained: bool
 ) -> str:
-    """Return the objectives without an accelerator, as the models declare them."""
+    """Return the objectives without an accelerator, as models declare them.
+
+    Parameters
+    ----------
+    explained : bool
+        Whether models may run, for the times of the host.
+    """
     evaluator = fix_at_middles(study.evaluator)
-    space, graph = evaluator.space, evaluator.model_graph
-    texts = []
+    space, graph, texts = evaluator.space, evaluator.model_graph, []
     for objective in evaluator.objectives:
         producer = graph.producers.get(objective.quantity)
-        if producer is None:
-            continue
-        declared = producer.outputs[objective.quantity]
-        value = declared.worth
-        own = {
-            field: name for name, field in (*producer.arguments.items(), *producer.fields.items())
-        }
-        if declared.without in own:
+        declared = producer.outputs[objective.quantity] if producer else None
+        value = declared.worth if declared else None
+        if producer and declared and declared.without and explained:
+            own = {field: name for name, field in producer.fields.items()}
             point = space.from_labels({n: np.array([values[n]]) for n in space.variables})
-            request = own[declared.without], objective.conditions
-            with suppress(ModelError):
-                (found,) = graph.evaluate([request], space.columns(point))
-                value = float(objective.reduced(found, 1)[0])
+            requests = [(own[declared.without], objective.conditions)]
+            (found,) = graph.evaluate(requests, space.columns(point))
+            value = float(objective.reduced(found, 1)[0])
         if value is not None:
             texts.append(f"{worded(objective.name)} {amount(value, objective.unit)}")
     return ", ".join(texts)

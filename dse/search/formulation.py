@@ -10,32 +10,47 @@ evaluated with one variable or input changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.input_ranges import fix_at_middles
 from dse.evaluate.model_graph import Evaluation, ModelError
-from dse.evaluate.space import Choice, Points
+from dse.evaluate.pace import measure_pace
+from dse.evaluate.space import Choice, Points, sample_designs
 from dse.evaluate.table_space import TableSpace
 from dse.model.declarations import MARGIN
 from dse.model.quantity import Array
 from dse.model.values import plural, show
-from dse.problems import Problem
+from dse.problems import InputError, Problem
 
 _SAMPLED = 64  # designs
 _POSITIONS = (0.0, 0.5, float(np.nextafter(1.0, 0.0)))  # both bounds of a range, and its middle
 _MIN_ROWS = 4  # designs: fewer show nothing
+_CLOCK_STEP = 1e-6  # seconds per design: fast models may seem to take no time
 
 
-def sample_size(evaluator: Evaluator, budget: int) -> int:
-    """Return the number of designs whose review takes this number of evaluations; at least 2."""
-    changes = 1 + len(_POSITIONS) * len(evaluator.space.variables)
-    return min(max(2, budget // changes), _SAMPLED)
+def check_formulation(evaluator: Evaluator, source: str, seconds: float) -> list[str]:
+    """Return the notes on a sample of designs, for which models take about so many seconds.
+
+    Raises
+    ------
+    InputError
+        If an objective compares each design with its own host.
+    """
+    if isinstance(evaluator.space, TableSpace):
+        return []  # there are no designs between the rows of a table
+    budget = int(seconds / max(measure_pace(evaluator), _CLOCK_STEP))
+    size = budget // (1 + len(_POSITIONS) * len(evaluator.space.variables))
+    points = sample_designs(evaluator.space, min(max(2, size), _SAMPLED))
+    if problems := find_own_hosts(evaluator, points):
+        raise InputError(source, problems)
+    return review_study(evaluator, points, budget)
 
 
 def review_study(evaluator: Evaluator, points: Points, budget: int) -> list[str]:
@@ -49,7 +64,7 @@ def review_study(evaluator: Evaluator, points: Points, budget: int) -> list[str]
         The evaluations that fixed inputs may take.
     """
     if isinstance(evaluator.space, TableSpace):
-        return []  # there are no designs between the rows of a table
+        return []
     count = len(next(iter(points.values())))
     rows = np.unique(np.linspace(0, count - 1, _SAMPLED).astype(int))
     points = {n: v[rows] for n, v in points.items()}
@@ -67,36 +82,38 @@ def review_study(evaluator: Evaluator, points: Points, budget: int) -> list[str]
 def find_own_hosts(evaluator: Evaluator, points: Points) -> list[Problem]:
     """Return a problem for each objective whose reference differs between designs."""
     model_graph, owners = evaluator.model_graph, evaluator.space.quantities()
-    columns, problems = evaluator.space.columns(points), []
+    evaluation = Evaluation(model_graph, evaluator.space.columns(points), {})
+    problems = []
     for position, objective in enumerate(evaluator.objectives):
         producer = model_graph.producers.get(objective.quantity)
         if producer is None or objective.quantity in objective.conditions:
             continue
-        declared = producer.outputs[objective.quantity]
+        declared, conditions = producer.outputs[objective.quantity], objective.conditions
         own = {f: n for names in (producer.arguments, producer.fields) for n, f in names.items()}
-        differing: dict[str, str] = {}
         names = [own[field] for field in declared.reference if field in own]
-        for name in [*names, *(["clock"] if names and "clock" in owners else [])]:
-            needed = model_graph.needs([name], objective.conditions).names.keys()
-            moving = needed & owners.keys() - objective.conditions.keys()
-            if not moving:
+        for name in [*names, *(["clock"] if names else [])]:
+            needed = model_graph.needs([name], conditions).names.keys() - conditions.keys()
+            if not needed & owners.keys() or not _differs(evaluation, name, conditions):
                 continue
-            with suppress(ModelError):
-                value = Evaluation(model_graph, columns, {}).value(name, objective.conditions)
-                value = np.atleast_2d(np.asarray(value, dtype=np.float64))
-                if not np.isclose(value, value[:, :1], rtol=MARGIN, equal_nan=True).all():
-                    differing[name] = owners[min(moving)]
-        if differing:
-            name, owner = next(iter(differing.items()))
             remedy = f"Fix {name}, or use {objective.name} only in a constraint"
             if declared.over:
                 remedy = f'Compare all designs: minimize = "{declared.over}"'
             message = (
                 f"objective '{objective.name}' compares each design with its own host, because "
-                f"{owner} changes {name}: the slowest host wins"
+                f"{owners[min(needed & owners.keys())]} changes {name}: the slowest host wins"
             )
             problems.append(Problem(f"objective[{position + 1}]", message, remedy))
+            break
     return problems
+
+
+def _differs(evaluation: Evaluation, name: str, conditions: Conditions) -> bool:
+    """Return whether a quantity differs between designs; not if a model raises."""
+    try:
+        value = np.atleast_2d(np.asarray(evaluation.value(name, conditions), dtype=np.float64))
+    except ModelError:
+        return False
+    return not np.isclose(value, value[:, :1], rtol=MARGIN, equal_nan=True).all()
 
 
 def _objectives_that_are_variables(evaluator: Evaluator) -> list[str]:
@@ -159,16 +176,15 @@ def _test_variables(evaluator: Evaluator, unit: Array, names: Sequence[str]) -> 
                 f"{plural(count, 'sampled design')}: it may have no effect in this range"
             )
         elif not isinstance(space.variables[name], Choice) and len(unit) >= _MIN_ROWS:
-            objectives = costs[k, :, :, : len(evaluator.objectives)]
-            ends = [end for end in (0, -1) if _is_free(costs[k], objectives, end)]
-            for end in ends:
-                unit_name = evaluator.model_graph.quantities[name].unit
-                best = show(float(columns[name][k, end, 0]), unit_name)
-                notes.append(
-                    f"space.{name} is best at {best} in {plural(len(unit), 'sampled design')}, and "
-                    "no objective or constraint is worse there. Add an objective that prices it, "
-                    "fix it in [inputs], or make it a scenario"
-                )
+            for end in (0, -1):
+                if _is_free(costs[k], len(evaluator.objectives), end):
+                    unit_name = evaluator.model_graph.quantities[name].unit
+                    best = show(float(columns[name][k, end, 0]), unit_name)
+                    notes.append(
+                        f"space.{name} is best at {best} in {plural(len(unit), 'sampled design')}, "
+                        "and no objective or constraint is worse there. Add an objective that "
+                        "prices it, fix it in [inputs], or make it a scenario"
+                    )
     return notes
 
 
@@ -181,58 +197,48 @@ def _costs(evaluator: Evaluator, points: Points) -> tuple[Array, NDArray[np.bool
     return costs, ~excluded if evaluator.screens else np.ones_like(excluded)
 
 
-def _is_free(costs: Array, objectives: Array, end: int) -> bool:
+def _is_free(costs: Array, objectives: int, end: int) -> bool:
     """Return whether an end is nowhere worse, and somewhere better in an objective."""
-    costs, objectives = (np.where(np.isnan(v), np.inf, v) for v in (costs, objectives))
-    finite = np.isfinite(costs)
-    slack = np.where(finite, MARGIN * np.abs(np.where(finite, costs, 0.0)), 0.0)
-    return bool(
-        (costs[end] <= costs + slack).all()
-        and (objectives[end] + slack[end, :, : objectives.shape[-1]] < objectives).any()
-    )
+    slack = MARGIN * np.abs(np.nan_to_num(costs, nan=0.0, posinf=0.0, neginf=0.0))
+    costs = np.where(np.isnan(costs), np.inf, costs)
+    better = costs[end] + slack[end] < costs
+    return bool((costs[end] <= costs + slack).all() and better[..., :objectives].any())
 
 
 # Inputs
 
 
 def _find_inert_inputs(evaluator: Evaluator, points: Points, budget: int) -> list[str]:
-    """Return a note for each fixed input that changes nothing when it is doubled and halved."""
+    """Return a note for each fixed input that changes nothing when it is doubled and halved.
+
+    Counts and selectors have no such values.
+    """
     evaluator = fix_at_middles(evaluator)
-    constants = _changed_inputs(evaluator)
-    rows = min(len(next(iter(points.values()))), budget // (2 * len(constants) or 1))
+    graph = evaluator.model_graph
+    used = set[str]().union(
+        *(graph.needs([n], c).names.keys() - {*c} for n, c in evaluator.requests())
+    )
+    quantities = {
+        n: graph.quantities[n] for n in used & graph.quantities.keys() - graph.spread.keys()
+    }
+    names = [
+        n
+        for n, value in graph.constants.items()
+        if n in quantities and n not in graph.free and not quantities[n].integer and value
+    ]
+    rows = min(len(next(iter(points.values()))), budget // (2 * len(names) or 1))
     if rows < _MIN_ROWS:
         return []
     points, notes = {n: v[:rows] for n, v in points.items()}, []
     with suppress(ModelError):
         costs, _ = _costs(evaluator, points)
-        for name, ends in constants.items():
-            graphs = (
-                replace(g := evaluator.model_graph, constants={**g.constants, name: end})
-                for end in ends
-            )
-            if all(
-                np.array_equal(costs, _costs(replace(evaluator, model_graph=g), points)[0], True)
-                for g in graphs
-            ):
+        for name in names:
+            ends = quantities[name].clip(np.array([2.0, 0.5]) * graph.constants[name]).tolist()
+            graphs = (replace(graph, constants={**graph.constants, name: end}) for end in ends)
+            changed = (_costs(replace(evaluator, model_graph=each), points)[0] for each in graphs)
+            if all(np.array_equal(costs, each, equal_nan=True) for each in changed):
                 notes.append(
                     f"inputs.{name} changed no objective and no constraint in "
                     f"{plural(rows, 'sampled design')} when it was doubled and halved"
                 )
     return notes
-
-
-def _changed_inputs(evaluator: Evaluator) -> Mapping[str, list[float]]:
-    """Return the inputs that affect a criterion, doubled and halved; no counts and selectors."""
-    model_graph = evaluator.model_graph
-    used = {
-        name
-        for quantity, conditions in evaluator.requests()
-        for name in model_graph.needs([quantity], conditions).names.keys() - conditions.keys()
-    }
-    changed = {}
-    for name in [n for n in model_graph.constants if n in used and n not in model_graph.spread]:
-        quantity, value = model_graph.quantities.get(name), model_graph.constants[name]
-        if quantity is not None and name not in model_graph.free and not quantity.integer:
-            ends = quantity.clip(np.array([2.0, 0.5]) * value).tolist()
-            changed[name] = [end for end in ends if end != value]
-    return {name: ends for name, ends in changed.items() if ends}

@@ -120,6 +120,7 @@ class BreakEven:
             "g1",
             low=0,
             label="break-even granularity",
+            reference=("computational_index", "complexity"),
         ),
     ]
 

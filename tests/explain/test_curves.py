@@ -188,6 +188,15 @@ def test_the_regions_of_the_t2_are_those_of_figure_6() -> None:
     assert edges == sorted(edges)
 
 
+def test_regions_of_an_output_are_those_of_an_objective() -> None:
+    made = dse.load(STUDIES.parents[1] / "studies" / "sparc_evolution.toml")
+    assert "speedup" not in {objective.name for objective in made.evaluator.objectives}
+    (explained,) = explain(made, made.run(), [1])
+    _, regions = _swept("sparc_evolution")
+    ours = [(r.label, r.low, r.high) for r in explained.regions[0].regions]
+    assert ours == [(r.label, r.low, r.high) for r in regions["aes-ultrasparc-t2"].regions]
+
+
 def test_each_interface_shrinks_the_region_of_the_overhead() -> None:
     order = ["aes-pci-card", "aes-ultrasparc-t2", "aes-sparc-t3", "aes-sparc-t4",
              "aes-sparc-t4-instructions"]  # fmt: skip

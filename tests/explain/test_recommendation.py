@@ -335,6 +335,15 @@ def test_the_answer_is_in_the_summary_the_page_and_the_terminal(tmp_path: Path) 
     assert read_answer(folder) == kept
 
 
+def test_the_answer_says_the_objectives_without_an_accelerator(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    called("run", str(ROOT / "studies" / "sparc_evolution.toml"), "--out", str(run), cwd=tmp_path)
+    words = read_answer(run)["fields"]["build nothing"]  # 32 cycles for each of g**1.01 at 3 GHz
+    assert words == "small call duration 11.71 µs, large call duration 12.85 ms"
+    study = dse.load(ROOT / "studies" / "rotate.toml")
+    assert "area 0 LUT" in study.run().answer().fields["build nothing"]
+
+
 @pytest.mark.parametrize("name", ["gpu_memory", "rotate", "shared_pipeline"])
 def test_shipped_studies_answer_in_plain_words(name: str) -> None:
     answer = dse.load(ROOT / "studies" / f"{name}.toml").run().answer()

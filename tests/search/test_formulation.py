@@ -12,8 +12,7 @@ import dse
 from dse.evaluate.space import sample_designs
 from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
-from dse.run import check_formulation
-from dse.search.formulation import find_own_hosts, review_study
+from dse.search.formulation import check_formulation, find_own_hosts, review_study
 from tests.commands import called
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +67,7 @@ def test_a_gain_over_a_host_that_differs_is_refused_by_check_and_noted_by_a_run(
     assert "objective 'gain' compares each design with its own host, because host changes" in note
     assert note.endswith('Compare all designs: minimize = "time"')
     with pytest.raises(InputError, match="own host") as refused:
-        check_formulation(study, 5.0)
+        check_formulation(study.evaluator, "small", 5.0)
     assert [problem.where for problem in refused.value.problems] == ["objective[1]"]
 
 
@@ -116,7 +115,8 @@ def test_an_input_without_effect_is_noted() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_studies_have_none_of_them(name: str) -> None:
-    assert check_formulation(dse.load(ROOT / "studies" / f"{name}.toml"), 2.0) == []
+    evaluator = dse.load(ROOT / "studies" / f"{name}.toml").evaluator
+    assert check_formulation(evaluator, name, 2.0) == []
 
 
 def test_check_refuses_a_study_that_ranks_hosts(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def find_waits(service: Service, calls: Load) -> Waits:
         spaced = np.where(
             servers == 1,
             np.maximum(wait - calls.link_wait_time, 0.0),
-            wait * (1 - calls.link_utilization**2),
+            wait * (1 - np.minimum(calls.link_utilization, 1.0) ** 2),
         )
         wait = np.where(calls.shared_link == 1, wait, spaced)
     varied = wait_variance(wait, others, delay_probability(others, servers))

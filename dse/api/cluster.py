@@ -32,7 +32,7 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
     try:
         from distributed import Client
     except ImportError:
-        problem = Problem("--dask", "Dask is not installed", "pip install 'dse-accelerators[dask]'")
+        problem = Problem("--dask", "Dask is not installed", "pip install 'dask[distributed]'")
         raise InputError(shown, [problem]) from None
     for name in (*_LOGGERS, *logging.root.manager.loggerDict):
         if name.partition(".")[0] in _LOGGERS:

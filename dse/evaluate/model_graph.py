@@ -157,6 +157,19 @@ class ModelGraph:
             visit(target, "", False)
         return Need(names, missing)
 
+    def affecting(self, targets: Iterable[str], bound: Iterable[str] = ()) -> set[str]:
+        """Return the names that affect these targets, without inputs declared to have no effect."""
+        affecting: set[str] = set()
+        left, ends = [*targets], {*bound, *self.varied, *self.constants}
+        while left:
+            name = left.pop()
+            producer = self.producers.get(name)
+            if name not in affecting and name not in ends and producer is not None:
+                signs = producer.monotonic.get(name, {})
+                left += [inner for inner in self.reads[producer.name] if signs.get(inner) != 0]
+            affecting.add(name)
+        return affecting
+
     def evaluate(
         self,
         requests: Iterable[tuple[str, Conditions]],

@@ -130,6 +130,7 @@ _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _NUMBER = re.compile(
     r"[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+)?"
 )
+_BYTE_FRACTION = re.compile("(?<![A-Za-z])[mµ\u03bcunp](B|bit)(?![A-Za-z])")  # for MB and Mbit
 _LONGEST_UNIT = 60  # characters
 _ROUNDING = 1e-9  # of powers that roots gave
 _LONGEST_TEXT = 500  # characters of a number with a unit
@@ -172,7 +173,8 @@ def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int
 def known() -> list[str]:
     """Return the symbols that a text may have as its unit, with their prefixes."""
     prefixes, units = vocabulary()
-    return [prefix + unit for unit in units if unit != "%" for prefix in ("", *prefixes)] + ["%"]
+    names = (prefix + unit for unit in units if unit != "%" for prefix in ("", *prefixes))
+    return [name for name in names if not _BYTE_FRACTION.search(name)] + ["%"]
 
 
 def base(unit: str) -> tuple[float, dict[str, int]]:
@@ -373,6 +375,10 @@ def _dimension(unit: str) -> tuple[float, dict[str, int]]:
     ((1000.0, {'[information]': 1, '[time]': -1}), (1.0, {'[length]': 2}))
     """
     text = unit.strip()
+    if part := _BYTE_FRACTION.search(text):
+        raise UnitError(
+            f"{part[0]!r} is a fraction of a byte or a bit; known are bit, B, kB, MB, KiB"
+        )
     not_a_unit = UnitError(f"{unit[:_LONGEST_UNIT]!r} is not a unit, such as B/cycle or m**2")
     if len(text) > _LONGEST_UNIT or not _UNIT.fullmatch(text):
         raise not_a_unit

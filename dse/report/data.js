@@ -36,15 +36,25 @@ const ordered = roles.flatMap(([role]) => withRole(role));
 const real = (value) => (value === null ? NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : value); // as JSON has them
 /* As dse.model.values.number says it. */
 function digits(x) {
-  const size = Math.abs(x);
+  const near = rounded(x, 4);
   if (x === 0) return "0";
-  if (size >= 1e7 || size < 1e-4) return powered(x.toExponential(3).replace(/\.?0+e/, "e"));
-  if (size >= 1000) return Math.round(x).toLocaleString("en-US");
-  return x.toLocaleString("en-US", { maximumSignificantDigits: 4 });
+  if (Math.abs(x) >= 1e7 || Math.abs(near) < 1e-4) return powered(near.toExponential(3).replace(/\.?0+e/, "e"));
+  return rounded(x, Math.max(4, powerOf(x) + 1)).toLocaleString("en-US", { maximumSignificantDigits: 8 });
+}
+const powerOf = (x) => Number(x.toExponential(60).split("e")[1]);
+/* To so many digits. A tie goes to the even digit, as in Python; 60 digits are exact. */
+function rounded(x, count) {
+  const [head, power] = x.toExponential(60).split("e"), end = head.indexOf(".") + count;
+  const tie = /^50*$/.test(head.slice(end)) && /[02468]\.?$/.test(head.slice(0, end));
+  return Number(tie ? `${head.slice(0, end)}e${power}` : x.toPrecision(count));
 }
 const powered = (words) => words.replace(/e\+?(-?\d+)$/, (_, power) => `×10${[...power].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("")}`);
 /* As dse.model.values.aligned does: one count of decimals a column. */
-const fixed = (x, places) => (places === null ? digits(x) : x.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
+function fixed(x, places) {
+  if (places === null) return digits(x);
+  const count = powerOf(x) + 1 + places, near = count > 0 ? rounded(x, count) : Number(x.toFixed(places));
+  return near.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+}
 const nonfinite = (x, word, undefinedWord = "–") => (Number.isNaN(x) ? undefinedWord : x > 0 ? word : "-∞");
 /* As dse.model.values.show_value writes it. */
 function quantity(x, unit) {

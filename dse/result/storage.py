@@ -307,8 +307,7 @@ def _storage_error(url: str, error: BaseException) -> StorageError:
     reason = (hidden(str(error), url).splitlines() or [type(error).__name__])[0]
     if isinstance(error, ModuleNotFoundError) or "DB access module" in reason:
         reason = (
-            "its database driver is not installed; for PostgreSQL: "
-            "pip install 'dse-accelerators[postgresql]'"
+            "its database driver is not installed; for PostgreSQL: pip install 'psycopg[binary]'"
         )
     return StorageError(f"{shown_url(url)} cannot be used: {reason}")
 

@@ -21,7 +21,7 @@ PREFIXES |= {"Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)
 decimals = st.decimals(-(10**9), 10**9, places=4, allow_nan=False)
 
 
-@given(decimals, st.sampled_from(sorted(PREFIXES)), st.sampled_from(["B", "s", "Hz", "W"]))
+@given(decimals, st.sampled_from(sorted(PREFIXES)), st.sampled_from(["J", "s", "Hz", "W"]))
 def test_prefixes_are_exact(number: object, prefix: str, unit: str) -> None:
     wanted = Fraction(str(number)) * PREFIXES[prefix]
     assert read(f"{number} {prefix}{unit}", unit) == float(wanted)
@@ -95,6 +95,14 @@ def test_refused_with_one_message_and_at_once(text: str) -> None:
     with pytest.raises(UnitError) as caught:
         read(text, "B", 1e9)
     assert len(str(caught.value)) < 200 + len(text)
+
+
+@pytest.mark.parametrize("text", ["1 mB", "8 mbit", "1 µB/s", "2 ns/nB"])
+def test_a_millibyte_is_refused(text: str) -> None:
+    """It passed for the megabyte that was meant."""
+    with pytest.raises(UnitError, match="is a fraction of a byte or a bit"):
+        read(text, "B")
+    assert suggest_value("1 mB", "B") == "1 MB"
 
 
 def test_seconds_for_cycles_want_a_clock() -> None:

@@ -20,7 +20,7 @@ import dse
 from dse.api import StudyResult
 from dse.explain.explanation import Violation
 from dse.model.section import Heatmap, Lines, Section, Table
-from dse.model.values import plural
+from dse.model.values import number, plural
 from dse.report.page import write_report
 from dse.result.record import Cut
 from tests.browser import click, colored_pixels, console, designs, open_report, open_tab
@@ -187,6 +187,18 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
     click(chrome, one("#bottlenecks p button"))
     assert below.is_displayed()
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#design .bar")) == 2
+
+
+@pytest.mark.usefixtures("front")
+def test_the_page_rounds_as_the_terminal_does(chrome: Chrome) -> None:
+    """A time of 45,064.5 cycles was 45,065 on the page only."""
+    ties = [45064.5, 45065.5, 312.25, -312.75, 12_345_000.0, 0.12345, 1.00005, 9999.5, 0.000099999]
+    values = [*ties, *np.geomspace(1e-7, 1e11, 500).round(9).tolist()]
+    assert chrome.execute_script("return arguments[0].map(digits)", values) == [
+        *map(number, values)
+    ]
+    shown = chrome.execute_script("return arguments[0].map((x) => fixed(x, 2))", ties)
+    assert shown == [f"{value:,.2f}" for value in ties]
 
 
 def test_axes_are_chosen_and_names_of_users_stay_text(

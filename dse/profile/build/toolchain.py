@@ -20,9 +20,7 @@ from dse.profile.errors import cannot
 
 Choice = Literal["auto", "zig", "clang"]
 NEWEST_CLANG = 22  # whose IR llvmlite 0.50 reads
-INSTALL = (
-    "pip install 'dse-accelerators[profile]' (ziglang and llvmlite), or a system clang and llvmlite"
-)
+INSTALL = "pip install 'ziglang==0.17.*' 'llvmlite==0.50.*', or a system clang and llvmlite"
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,8 +293,10 @@ def needs_samples(
     model_graph: ModelGraph, names: Sequence[str], conditions: Mapping[str, Any]
 ) -> bool:
     """Return whether some quantities depend on uncertain inputs."""
-    needed = model_graph.needs(names, conditions).names
-    return SAMPLE in needed or any(isinstance(conditions.get(n), Uncertain) for n in needed)
+    affecting = model_graph.affecting(names, conditions)
+    if any(isinstance(conditions.get(name), Uncertain) for name in affecting):
+        return True
+    return bool((affecting & model_graph.spread.keys()) - conditions.keys())
 
 
 def sample_study(

@@ -303,7 +303,6 @@ def explain_command(
     from dse.api import load_result
     from dse.explain.explanation import explain
     from dse.explain.recommendation import assess_changes, named_designs
-    from dse.explain.switch_points import switch_points_data
     from dse.model.values import as_data
     from dse.problems import InputError, Problem
     from dse.result.folder import FINISHED, study_of
@@ -325,20 +324,19 @@ def explain_command(
     numbers = list(dict.fromkeys(numbers)) or named_designs(study, result)[:1] or [nash()]
     explanations = explain(study, result, numbers)
     own = (named_designs(study, result) or [-1])[0]
-    switches, limits = assess_changes(study, result) if own in numbers else (None, None)
+    changes = assess_changes(study, result) if own in numbers else ()
     if as_json:
         data = [explanation_data(explanation) for explanation in explanations]
-        more = {"switch_points": switch_points_data(switches)} if switches else {}
-        if limits is not None:
-            data[numbers.index(own)] |= as_data(more | {"limits": asdict(limits)})
+        if changes:
+            data[numbers.index(own)] |= as_data({each.key: asdict(each) for each in changes})
         click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
         return
     terminal = Terminal()
     if result.certificate.stopped not in FINISHED:
         terminal.note(f"the run was cut short. {result.certificate.statement}")
     for explanation in explanations:
-        found = (switches, limits) if explanation.design == own else ()
-        lines = [line for part in found if part is not None for line in part.lines]
+        mine = changes if explanation.design == own else ()
+        lines = [line for each in mine for line in each.lines]
         terminal.explanation(result, explanation, whole, lines)
 
 

@@ -7,8 +7,9 @@ recommended design, if only this limit were 1, 5 or 10 % looser.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
-from dse.explain.changes import Effect, compare_objectives, find_neighbours, find_numbers
+from dse.explain.changes import Effect, compare_objectives, find_numbers
 from dse.explain.switch_points import LATER, Select, describe_slowness
 from dse.model.grammar import names_in
 from dse.model.quantity import Array
@@ -31,60 +32,36 @@ from dse.study.study import ResolvedStudy
 _NEAR = 0.1  # slack of a nearly active limit, as a fraction of it
 _MORE = (0.01, 0.05, 0.1)  # by which a limit is loosened
 _SMALL, _ENUMERATED = 1 << 12, 1 << 21  # designs that a run and an explanation evaluate again
-_NEIGHBOURS = 50_000  # designs that are evaluated next to the front of a larger space
 _BATCH = 1 << 16
 
 
 @dataclass(frozen=True)
 class Price:
-    """The gain of a looser limit.
+    """The gain of a limit that is looser by the fraction `more`.
 
-    Parameters
-    ----------
-    more : float
-        By which fraction it is looser.
-    best : mapping of str to Effect
-        The best value of each objective that improves.
-    recommended : int or None
-        The design that is recommended then, if it is another one; -1 if it has no number.
-    effects : tuple of Effect
-        Its objectives, compared with the recommended design.
+    `best` has the objectives whose best value improves. If another design is recommended then, it
+    is `recommended`, and `effects` compares it with the design that is recommended now.
     """
 
     more: float
-    best: Mapping[str, Effect]
+    best: tuple[Effect, ...]
     recommended: int | None = None
     effects: tuple[Effect, ...] = ()
 
-    def __str__(self) -> str:
-        best = ", ".join(f"best {effect}" for effect in self.best.values())
-        return "; ".join(filter(None, (best, self.change))) or "no change"
-
     @property
-    def change(self) -> str:
-        """The design that is recommended then, in words; empty if it is the same."""
-        if self.recommended is None:
-            return ""
+    def texts(self) -> tuple[str, str]:
+        """The best values, and the recommendation, in words; empty if they do not change."""
         effects = ", ".join(str(e) for e in self.effects if e.before != e.after)
-        return f"recommended design {self.recommended}: {effects}"
+        other = "" if self.recommended is None else f"design {self.recommended}: {effects}"
+        return ", ".join(f"best {effect}" for effect in self.best), other
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit that is active or nearly so.
-
-    Parameters
-    ----------
-    name : str
-        The constraint.
-    slack : mapping of str to float
-        The fraction of it that is left, by the role of a design.
-    prices : tuple of Price
-        Empty if no design was evaluated again.
-    """
+    """A limit that is nearly active: its slack as a fraction by the role of a design; prices."""
 
     name: str
-    slack: Mapping[str, float]
+    slack: dict[str, float]
     prices: tuple[Price, ...] = ()
 
     @property
@@ -95,16 +72,16 @@ class Limit:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits that are active or nearly so, and the designs that their prices are based on."""
+    """The limits that are nearly active; `searched` names the designs behind their prices."""
 
+    key: ClassVar = "limits"
     limits: tuple[Limit, ...]
     searched: str
 
     @property
     def fields(self) -> dict[str, str]:
         """The names of the limits, for an answer."""
-        names = "; ".join(limit.name for limit in self.limits)
-        return {"near limits": names} if names else {}
+        return {"near limits": "; ".join(limit.name for limit in self.limits)}
 
     @property
     def lines(self) -> list[tuple[str, str]]:
@@ -112,12 +89,26 @@ class Limits:
         lines = []
         for limit in self.limits:
             lines.append(("limit", f"{limit.name}: slack {limit.slack_text}"))
-            lines += [(f"  {percent(p.more)} looser", str(p)) for p in limit.prices]
-        return [*lines, ("prices", self.searched)] if lines else []
+            for price in limit.prices:
+                text = "; recommended ".join(filter(None, price.texts)) or "no change"
+                lines.append((f"  {percent(price.more)} looser", text))
+        return [*lines, ("prices", self.searched)]
+
+    @property
+    def table(self) -> Table:
+        """The limits and their prices as a table of the report."""
+        names = ["limit", "slack", "looser by", "best values", "recommended"]
+        rows = [
+            (limit.name, limit.slack_text, percent(price.more), *price.texts)
+            for limit in self.limits
+            for price in limit.prices or (Price(0.0, ()),)
+        ]
+        table = pd.DataFrame(rows, columns=names)
+        return Table("Limits with less than 10 % left", table, self.searched)
 
 
 def find_limits(
-    study: ResolvedStudy, result: Result, recommended: int, select: Select, thorough: bool
+    study: ResolvedStudy, result: Result, recommended: int, select: Select, thorough: bool = True
 ) -> Limits | None:
     """Return the limits near the recommended design and near the best of each objective.
 
@@ -127,64 +118,58 @@ def find_limits(
         Whether designs of a large space are evaluated again, for the prices.
     """
     evaluator, front = ignore_errors(study.evaluator), result.front
-    if isinstance(evaluator.space, TableSpace):
+    space, constraints = evaluator.space, evaluator.constraints
+    if isinstance(space, TableSpace):
         return None
     roles = {"recommended": recommended}
     roles |= {f"best {o.name}": int(str(front.best(o.name).name)) for o in result.objectives}
-    rows = result.designs.loc[[*roles.values()]]
-    judged = evaluator.evaluate(_points(evaluator, rows))
-    fixed = evaluator.prefilter().constraints
-    sizes = np.array([np.nan if c in fixed else _limit_size(c) for c in evaluator.constraints])
-    with np.errstate(all="ignore"):
-        slack = -evaluator.violations(judged.constrained) / sizes
+    named = evaluator.evaluate(_points(evaluator, result.designs.loc[[*roles.values()]]))
+    rules = evaluator.prefilter().constraints
+    sizes = np.array([np.nan if c in rules else _limit_size(c) for c in constraints])
+    slack = -evaluator.violations(named.constrained) / sizes
     near = [int(k) for k in np.flatnonzero((slack < _NEAR).any(axis=0))]
-    found = [
+    limits = [
         Limit(
-            evaluator.constraints[k].name,
+            constraints[k].name,
             {r: s for r, s in zip(roles, slack[:, k].tolist(), strict=True) if s < _NEAR},
         )
         for k in near
     ]
-    size = evaluator.space.size
-    most = (_ENUMERATED if thorough else _SMALL) // evaluator.scenarios
-    small = size is not None and size <= most
+    size = space.size or 0
+    small = 0 < size <= (_ENUMERATED if thorough else _SMALL) // evaluator.scenarios
     why = describe_slowness(result) or ("" if small or thorough else LATER)
-    if not found or why:
-        return Limits(tuple(found), why)
-    allowed = np.zeros(len(sizes))
-    allowed[near] = _MORE[-1] * sizes[near]
-    points, values, amounts = _gather(
-        evaluator, allowed, _enumerate(evaluator, size) if small else _known(evaluator, result)
-    )
-    numbers = find_numbers(evaluator.space, result, points)
+    if why or not limits:
+        return Limits(tuple(limits), why) if limits else None
+    numbers = (np.arange(k, min(k + _BATCH, size)) for k in range(0, size, _BATCH))
+    batches = map(space.from_index, numbers) if small else [_points(evaluator, result.designs)]
+    loosest = np.where(np.isin(np.arange(len(sizes)), near), _MORE[-1] * sizes, 0.0)
+    points, values, amounts = _gather(evaluator, loosest, batches)
 
-    def choose(k: int, more: float) -> tuple[Array, int | None]:
-        limits = np.zeros(len(sizes))
-        limits[k] = more * sizes[k]
-        kept = np.flatnonzero((amounts <= limits).all(axis=1))
-        signed = values[kept] * evaluator.signs
-        row = select(signed) if len(kept) else None
-        best = (
-            signed.min(axis=0) * evaluator.signs if len(kept) else np.full(signed.shape[1], np.nan)
-        )
-        return best, None if row is None else int(kept[row])
+    def search(k: int, more: float) -> tuple[Array, int | None]:
+        """Return the best value of each objective, and the row that is recommended."""
+        allowed = np.zeros(len(sizes))
+        allowed[k] = more * sizes[k]
+        rows = np.flatnonzero((amounts <= allowed).all(axis=1))
+        signed = values[rows] * evaluator.signs
+        row = select(signed) if len(rows) else None
+        best = signed.min(axis=0, initial=np.inf) * evaluator.signs
+        return best, None if row is None else int(rows[row])
 
     def price(k: int, more: float) -> Price:
-        (before, own), (after, other) = choose(k, 0.0), choose(k, more)
-        effects = compare_objectives(result.objectives, before, after)
-        best = {e.objective: e for e in effects if e.gain > 1}
+        (before, own), (after, other) = search(k, 0.0), search(k, more)
+        best = compare_objectives(result.objectives, before, after)
+        found = Price(more, tuple(effect for effect in best if effect.gain > 1))
         if own is None or other is None or (values[own] == values[other]).all():
-            return Price(more, best)
-        changes = compare_objectives(result.objectives, values[own], values[other])
-        return Price(more, best, int(numbers[other]), changes)
+            return found
+        number = find_numbers(space, result, {n: v[[other]] for n, v in points.items()})[0]
+        effects = compare_objectives(result.objectives, values[own], values[other])
+        return replace(found, recommended=int(number), effects=effects)
 
     priced = (
         replace(limit, prices=tuple(price(k, more) for more in _MORE))
-        for k, limit in zip(near, found, strict=True)
+        for k, limit in zip(near, limits, strict=True)
     )
-    where = (
-        f"all {size:,} designs of the space" if small else f"the {len(values):,} designs evaluated"
-    )
+    where = f"all {size:,} designs of the space" if small else f"{len(values):,} designs evaluated"
     return Limits(tuple(priced), f"among {where}")
 
 
@@ -202,59 +187,23 @@ def _points(evaluator: Evaluator, rows: pd.DataFrame) -> Points:
     return evaluator.space.from_labels({n: rows[n].to_numpy() for n in evaluator.space.variables})
 
 
-def _enumerate(evaluator: Evaluator, size: int | None) -> Iterator[Points]:
-    """Yield all designs of a space."""
-    for low in range(0, size or 0, _BATCH):
-        yield evaluator.space.from_index(np.arange(low, min(low + _BATCH, size or 0)))
-
-
-def _known(evaluator: Evaluator, result: Result) -> Iterator[Points]:
-    """Yield the designs of a result, and those that differ in one variable from its front."""
-    front = result.front.designs
-    yield _points(evaluator, result.designs[~result.designs["on_front"].to_numpy(dtype=bool)])
-    around = sum(v.count or _BATCH for v in evaluator.space.variables.values())
-    few = np.unique(np.linspace(0, len(front) - 1, max(1, _NEIGHBOURS // around)).astype(int))
-    near = find_neighbours(evaluator.space, _points(evaluator, front.iloc[few])).points
-    whole = {n: np.concatenate([v, near[n]]) for n, v in _points(evaluator, front).items()}
-    first = ~pd.DataFrame(whole).duplicated().to_numpy()
-    yield {n: v[first] for n, v in whole.items()}
-
-
 def _gather(
-    evaluator: Evaluator, allowed: Array, batches: Iterator[Points]
+    evaluator: Evaluator, allowed: Array, batches: Iterable[Points]
 ) -> tuple[Points, Array, Array]:
     """Return the designs that violate no constraint by more than is allowed.
 
     With their objectives and the amounts by which they violate constraints. Constraints on
     variables come first, because models need not run for them.
     """
-    first = evaluator.prefilter()
-    points: list[Points] = []
-    values: list[Array] = []
-    amounts: list[Array] = []
+    rules, found = evaluator.prefilter(), []
     for batch in batches:
-        exists = first.evaluate(batch).feasible
+        exists = rules.evaluate(batch).feasible
         some = {n: v[exists] for n, v in batch.items()}
-        if not exists.any():
-            continue
-        judged = evaluator.evaluate(some)
-        violated = evaluator.violations(judged.constrained)
-        kept = (violated <= allowed).all(axis=1) & ~np.isnan(judged.objectives).any(axis=1)
-        points.append({n: v[kept] for n, v in some.items()})
-        values.append(judged.objectives[kept])
-        amounts.append(violated[kept])
-    whole = {n: np.concatenate([part[n] for part in points]) for n in evaluator.space.variables}
-    return whole, np.concatenate(values), np.concatenate(amounts)
-
-
-def limits_tables(limits: Limits) -> list[Table]:
-    """Return the limits and their prices as a table of the report; none if no limit is near."""
-    rows = [
-        {"limit": limit.name, "slack": limit.slack_text, "looser by": percent(price.more)}
-        | {f"best {name}": str(effect) for name, effect in price.best.items()}
-        | {"recommended": price.change or "unchanged"}
-        for limit in limits.limits
-        for price in limit.prices
-    ] or [{"limit": limit.name, "slack": limit.slack_text} for limit in limits.limits]
-    table = pd.DataFrame(rows).fillna("unchanged")
-    return [Table("Limits with less than 10 % left", table, limits.searched)] if rows else []
+        if exists.any():
+            judged = evaluator.evaluate(some)
+            amounts = evaluator.violations(judged.constrained)
+            kept = (amounts <= allowed).all(axis=1) & ~np.isnan(judged.objectives).any(axis=1)
+            found.append((some, judged.objectives, amounts, kept))
+    points = {n: np.concatenate([p[n][kept] for p, *_, kept in found]) for n in found[0][0]}
+    values = np.concatenate([v[kept] for _, v, _, kept in found])
+    return points, values, np.concatenate([a[kept] for *_, a, kept in found])

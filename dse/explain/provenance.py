@@ -16,14 +16,12 @@ import pandas as pd
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.table_space import TableSpace
-from dse.explain.limits import Limits, limits_tables
+from dse.explain.limits import Limits
 from dse.explain.robustness import select_candidates
 from dse.explain.switch_points import (
     SwitchPoints,
     Varied,
     input_range,
-    switch_points_data,
-    switch_points_table,
     vary_inputs,
 )
 from dse.model.quantity import Array
@@ -217,16 +215,13 @@ class InputProvenance:
         All input values of the result.
     checks : tuple of Check
         Inputs that may be off, by falling front shift; empty if models did not run.
-    switches : SwitchPoints or None
-        The values of these inputs at which another design is recommended.
-    limits : Limits or None
-        The limits near the recommended design, which are inputs of the study too.
+    changes : tuple of SwitchPoints and Limits
+        The values of inputs and limits at which the recommendation changes, if they are known.
     """
 
     inputs: tuple[StudyInput, ...]
     checks: tuple[Check, ...] = ()
-    switches: SwitchPoints | None = None
-    limits: Limits | None = None
+    changes: tuple[SwitchPoints | Limits, ...] = ()
 
     @property
     def provenances(self) -> dict[Provenance, int]:
@@ -257,9 +252,10 @@ class InputProvenance:
         first = [str(check) for check in self.checks if check.shift >= _MIN_SHIFT][:_CHECKED]
         none = "no input value shifts the front" if self.checks else ""
         check = "; ".join(first) or none
-        switches = self.switches.fields if self.switches is not None else {}
-        limits = self.limits.fields if self.limits is not None else {}
-        return {"inputs": inputs} | ({"check first": check} if check else {}) | switches | limits
+        fields = {"inputs": inputs} | ({"check first": check} if check else {})
+        return fields | {
+            label: text for each in self.changes for label, text in each.fields.items()
+        }
 
 
 def provenance_section(found: InputProvenance) -> list[Section]:
@@ -283,10 +279,7 @@ def provenance_section(found: InputProvenance) -> list[Section]:
     if not found.checks:
         table = table[["input value", "value", "provenance", "source"]]
     parts = [Table("Input values, the first to check first", table, note)]
-    if found.switches is not None:
-        parts.append(switch_points_table(found.switches))
-    if found.limits is not None:
-        parts += limits_tables(found.limits)
+    parts += [each.table for each in found.changes]
     return [Section("Provenance of the input values", "\n\n".join(words), parts)]
 
 
@@ -335,8 +328,5 @@ def provenance_data(found: InputProvenance) -> dict[str, Any]:
             for given in found.inputs
         ],
     }
-    if found.switches is not None:
-        data["switch_points"] = switch_points_data(found.switches)
-    if found.limits is not None:
-        data["limits"] = asdict(found.limits)
+    data |= {each.key: asdict(each) for each in found.changes}
     return {"input_values": as_data(data)}

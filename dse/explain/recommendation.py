@@ -467,13 +467,13 @@ def assess_inputs(
     if not effort or (selection := select_designs(study, result)) is None:
         return InputProvenance(study.inputs)
     checks = check_assumptions(study, result, selection.design)
-    return InputProvenance(study.inputs, checks, *assess_changes(study, result, thorough))
+    return InputProvenance(study.inputs, checks, assess_changes(study, result, thorough))
 
 
 def assess_changes(
     study: ResolvedStudy, result: Result, thorough: bool = True
-) -> tuple[SwitchPoints | None, Limits | None]:
-    """Return the switch points of the recommended design, and the limits near it.
+) -> tuple[SwitchPoints | Limits, ...]:
+    """Return the switch points of the recommended design, and the limits near it, if it has any.
 
     Raises
     ------
@@ -482,9 +482,10 @@ def assess_changes(
     """
     selection = select_designs(study, result)
     if selection is None or selection.role != RECOMMENDED:
-        return None, None
+        return ()
     given = study, result, selection.design, partial(select_recommended, study, result), thorough
-    return find_switch_points(*given), find_limits(*given)
+    found = find_switch_points(*given), find_limits(*given)
+    return tuple(each for each in found if each is not None)
 
 
 def _sample(result: Result, count: int) -> list[int]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.input_ranges import InputRange, fix_at_middles, vary_one_at_a_time
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.samples import Distribution, Source, Uncertainty
-from dse.evaluate.space import Choice, Points
+from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
 from dse.explain.changes import list_settings
 from dse.explain.robustness import evaluate_samples, select_candidates
@@ -43,7 +43,6 @@ _EVALUATIONS = 1 << 19  # up to so many, all designs of the space are evaluated 
 _FRONT = 1_000  # designs of a front that are all evaluated again
 _SLOW = 5.0, 0.02  # seconds of a search, and of each design, above which models are slow
 LATER = "dse explain searches them"
-_NONE = "none in the ranges of the inputs"
 _LISTED = 3  # switch points in the answer
 Select: TypeAlias = Callable[[Array], int | None]
 """The row that is recommended of feasible designs (designs, objectives), lower is better."""
@@ -167,74 +166,58 @@ def _vary_clock(study: ResolvedStudy, points: Points, ends: tuple[float, ...]) -
 
 @dataclass(frozen=True)
 class SwitchPoint:
-    """The value of an input at which another design is recommended.
+    """The nearest value of an input, on one side, at which another design is recommended.
 
-    Parameters
-    ----------
-    given : StudyInput
-        The input value.
-    value : float
-        The nearest such value on one side, to three digits, in the input's unit.
-    design : int or None
-        The design that is recommended there; None if no design is good enough.
-    settings : tuple of str
-        Its variables that differ from the recommended design.
+    `design` is None if no design is good enough there; `settings` are its variables that differ.
     """
 
-    given: StudyInput
+    label: str
+    unit: str
+    now: float
     value: float
     design: int | None
     settings: tuple[str, ...]
 
     @property
-    def recommended(self) -> str:
-        """The design that is recommended there, in words."""
-        return "no design" if self.design is None else f"design {self.design}"
+    def texts(self) -> tuple[str, ...]:
+        """The label, both values, the design and the variables that differ, in words."""
+        now, value = (show(v, self.unit or "1") for v in (self.now, self.value))
+        design = "no design" if self.design is None else f"design {self.design}"
+        return worded(self.label), now, value, design, ", ".join(self.settings)
 
     def __str__(self) -> str:
-        value, own = (show(v, self.given.unit or "1") for v in (self.value, self.given.value))
-        return f"{worded(self.given.label)} {value} (now {own}): {self.recommended}"
+        label, now, value, design, _ = self.texts
+        return f"{label} {value} (now {now}): {design}"
 
 
 @dataclass(frozen=True)
 class SwitchPoints:
     """The switch points of all input values that may be off, the nearest first.
 
-    Parameters
-    ----------
-    points : tuple of SwitchPoint
-        At most one above and one below each input value.
-    designs : int
-        The designs that were evaluated again.
-    complete : bool
-        Whether they are all designs of the space.
-    missing : str
-        Why there was no search; empty if there was one.
+    `searched` names the designs that were evaluated again, or why none was.
     """
 
-    points: tuple[SwitchPoint, ...] = ()
-    designs: int = 0
-    complete: bool = False
-    missing: str = ""
-
-    @property
-    def searched(self) -> str:
-        """The designs among which the recommendation was made again, in words."""
-        where = "all of the space" if self.complete else "on and near the front"
-        return f"among {plural(self.designs, 'design')}, {where}"
+    key: ClassVar = "switch_points"
+    points: tuple[SwitchPoint, ...]
+    searched: str
 
     @property
     def fields(self) -> dict[str, str]:
         """The nearest switch points, for an answer."""
-        first = "; ".join(map(str, self.points[:_LISTED])) or _NONE
-        return {"switch points": self.missing or f"{first}; {self.searched}"}
+        return {"switch points": "; ".join([*map(str, self.points[:_LISTED]), self.searched])}
 
     @property
     def lines(self) -> list[tuple[str, str]]:
         """All switch points with the variables that differ, as labels and texts."""
-        texts = [f"{p}: {', '.join(p.settings) or 'no change'}" for p in self.points]
-        lines = [("switch point", text) for text in texts or [self.missing or _NONE]]
-        return lines if self.missing else [*lines, ("recommended again", self.searched)]
+        lines = [("switch point", f"{p}: {p.texts[-1]}") for p in self.points]
+        return [*lines, ("switch points", self.searched)]
+
+    @property
+    def table(self) -> Table:
+        """The switch points as a table of the report."""
+        names = ["input value", "now", "switch point", "recommended", "change"]
+        rows = pd.DataFrame([p.texts for p in self.points], columns=names)
+        return Table("Switch points: another design is recommended", rows, self.searched)
 
 
 def find_switch_points(
@@ -256,70 +239,47 @@ def find_switch_points(
     ranges = [(f, r[0]) for f in study.inputs if (r := input_range(study, f)) is not None]
     if not ranges or isinstance(evaluator.space, TableSpace):
         return None
-    if why := describe_slowness(result):
-        return SwitchPoints(missing=why)
     changes = 1 + 2 * _STEPS * len(ranges)
     numbers, points, complete = _candidates(study, result, recommended, changes)
-    if not (complete or thorough):
-        return SwitchPoints(missing=LATER)
-    (plain,) = vary_inputs(study, [(ranges[0][0], ())], points)
-    if plain is None:
-        return None
-    own_values, own_valid = (part[0] for part in plain)
+    why = describe_slowness(result) or ("" if complete or thorough else LATER)
+    if why:
+        return SwitchPoints((), why)
 
-    def recommend(rows: NDArray[np.intp], values: Array, valid: NDArray[np.bool_]) -> int | None:
-        """Return the number of the recommended design if some designs have other values."""
-        all_values, all_valid = own_values.copy(), own_valid.copy()
-        all_values[rows], all_valid[rows] = values, valid
-        kept = np.flatnonzero(all_valid)
-        row = select(all_values[kept] * evaluator.signs) if len(kept) else None
-        return None if row is None else int(numbers[kept[row]])
+    def recommend(values: Array, valid: NDArray[np.bool_]) -> int | None:
+        kept = np.flatnonzero(valid)
+        row = select(values[kept] * evaluator.signs) if len(kept) else None
+        return None if row is None else int(kept[row])
 
-    base = recommend(np.arange(0), own_values[:0], own_valid[:0])
-    if base != recommended:
-        return SwitchPoints(missing="not searched: the middles of inputs give another design")
-
-    def probe(asked: Sequence[tuple[StudyInput, Sequence[float]]]) -> list[list[int | None]]:
-        """Return the recommendations at values of each input; none if a model raises."""
-        found: list[list[int | None]] = [[] for _ in asked]
-        entries = [(given.variable, given.option) for given, _ in asked]
-        for entry in dict.fromkeys(entries):
-            members = [k for k, other in enumerate(entries) if other == entry]
-            rows = np.arange(len(numbers))
-            choice = evaluator.space.variables.get(entry[0])
-            if isinstance(choice, Choice):
-                rows = np.flatnonzero(points[entry[0]] == choice.names.index(entry[1]))
-            some = {name: values[rows] for name, values in points.items()}
-            inputs = [(given, tuple(values)) for given, values in map(asked.__getitem__, members)]
-            several = vary_inputs(study, inputs, some) if len(rows) else ()
-            for k, varied in zip(members, several, strict=False):
-                if varied is not None:
-                    found[k] = [recommend(rows, *pair) for pair in zip(*varied, strict=True)][1:]
-        return found
-
+    (own,) = vary_inputs(study, [(ranges[0][0], ())], points)
+    base = None if own is None else recommend(own[0][0], own[1][0])
+    if base is None or numbers[base] != recommended:
+        return SwitchPoints((), "not searched: the middles of the inputs give another design")
     whole = {name for name, q in evaluator.model_graph.quantities.items() if q.integer}
-    brackets = [
-        _Bracket(given, given.name in whole, float(given.value), end, base)
+    searched = brackets = [
+        _Bracket(given, given.name in whole, base, float(given.value), end, base)
         for given, ends in ranges
         for end in ends
     ]
-    searched = brackets
     while searched:
-        asked = [(bracket.given, bracket.between(base)) for bracket in searched]
-        for bracket, (_, values), designs in zip(searched, asked, probe(asked), strict=True):
-            bracket.narrow(values, designs, base)
-        searched = [b for b in brackets if b.design != base and not b.closed]
-    brackets = [b for b in brackets if b.design != base]
-    rows = {int(number): row for row, number in enumerate(numbers)}
+        asked = [(bracket.given, bracket.between) for bracket in searched]
+        for bracket, varied in zip(searched, vary_inputs(study, asked, points), strict=True):
+            rows = [] if varied is None else [recommend(*v) for v in zip(*varied, strict=True)]
+            bracket.narrow(rows[1:])
+        searched = [b for b in brackets if b.row != base and b.between]
     labels = evaluator.space.labels(points)
 
-    def settings(design: int | None) -> tuple[str, ...]:
-        pair = [{n: v[rows[k]] for n, v in labels.items()} for k in (base, design) if k is not None]
-        return tuple(map(str, list_settings(evaluator, pair[0], pair[-1])))
+    def point(bracket: _Bracket) -> SwitchPoint:
+        given, row = bracket.given, base if bracket.row is None else bracket.row
+        pair = [{n: v[k] for n, v in labels.items()} for k in (base, row)]
+        settings = tuple(map(str, list_settings(evaluator, *pair)))
+        design = None if bracket.row is None else int(numbers[bracket.row])
+        own = float(given.value)
+        return SwitchPoint(given.label, given.unit, own, bracket.outside, design, settings)
 
-    brackets.sort(key=lambda b: abs(b.outside - b.given.value) / (abs(b.given.value) or 1.0))
-    switches = (SwitchPoint(b.given, b.outside, b.design, settings(b.design)) for b in brackets)
-    return SwitchPoints(tuple(switches), len(numbers), complete)
+    found = [point(bracket) for bracket in brackets if bracket.row != base]
+    found.sort(key=lambda p: abs(p.value - p.now) / (abs(p.now) or 1.0))
+    where = "all of the space" if complete else "on and near the front"
+    return SwitchPoints(tuple(found), f"among {plural(len(numbers), 'design')}, {where}")
 
 
 def describe_slowness(result: Result) -> str:
@@ -332,39 +292,39 @@ def describe_slowness(result: Result) -> str:
 
 @dataclass
 class _Bracket:
-    """Two values of an input: another design is recommended outside, if one is known at all."""
+    """Two values of an input: outside, a `row` other than `base` is recommended, if known."""
 
     given: StudyInput
     integer: bool
+    base: int
     inside: float
     outside: float
-    design: int | None
+    row: int | None
 
     @property
-    def closed(self) -> bool:
-        """Whether the outside value is known to three digits; of whole numbers, exactly."""
-        width = abs(self.outside - self.inside)
-        return width <= (1.0 if self.integer else _TOLERANCE * abs(self.outside))
-
-    def between(self, base: int | None) -> list[float]:
-        """Return values from inside to outside, evenly in the logarithm if they are positive."""
+    def between(self) -> tuple[float, ...]:
+        """The values to evaluate, evenly in the logarithm if positive; none at three digits."""
+        known = {self.inside}
+        if self.row != self.base:
+            known.add(self.outside)
+            width = 1.0 if self.integer else _TOLERANCE * abs(self.outside)
+            if abs(self.outside - self.inside) <= width:
+                return ()
         spaced = np.geomspace if min(self.inside, self.outside) > 0 else np.linspace
         values = spaced(self.inside, self.outside, _STEPS + 1)
         values = np.round(values) if self.integer else values
-        known = {self.inside} | ({self.outside} if self.design != base else set())
-        return [v for v in dict.fromkeys(values.tolist()) if v not in known]
+        return tuple(v for v in dict.fromkeys(values.tolist()) if v not in known)
 
-    def narrow(
-        self, values: Sequence[float], designs: Sequence[int | None], base: int | None
-    ) -> None:
-        """Keep the first of some values at which another design is recommended."""
-        if not values or len(designs) < len(values):  # no more digits, or a model raises
-            self.inside = self.outside
-        for value, design in zip(values, designs, strict=False):
-            if design != base:
-                self.outside, self.design = value, design
+    def narrow(self, rows: Sequence[int | None]) -> None:
+        """Keep the first value of `between` at which another design is recommended."""
+        values = self.between
+        for value, row in zip(values, rows, strict=False):
+            if row != self.base:
+                self.outside, self.row = value, row
                 return
             self.inside = value
+        if len(rows) < len(values):  # a model raises
+            self.inside = self.outside
 
 
 def _candidates(
@@ -374,35 +334,8 @@ def _candidates(
     space, front = study.evaluator.space, result.front.designs.index
     size = space.size if result.certificate.numbered else None
     if size is not None and size * changes <= _EVALUATIONS:
-        numbers = np.arange(size)
-        return numbers, space.from_index(numbers), True
+        return np.arange(size), space.from_index(np.arange(size)), True
     near = [*select_candidates(result, 1), *(front if len(front) <= _FRONT else ())]
     numbers = np.unique([recommended, *near])
     rows = result.designs.loc[numbers]
     return numbers, space.from_labels({n: rows[n].to_numpy() for n in space.variables}), False
-
-
-def switch_points_table(switches: SwitchPoints) -> Table:
-    """Return the switch points as a table of the report."""
-    rows = [
-        {
-            "input value": worded(point.given.label),
-            "now": show(point.given.value, point.given.unit or "1"),
-            "switch point": show(point.value, point.given.unit or "1"),
-            "recommended": point.recommended,
-            "change": ", ".join(point.settings),
-        }
-        for point in switches.points
-    ]
-    note = switches.missing or f"The recommendation was made again {switches.searched}."
-    return Table("Switch points: another design is recommended", pd.DataFrame(rows), note)
-
-
-def switch_points_data(switches: SwitchPoints) -> dict[str, Any]:
-    """Return switch points as plain values, for JSON."""
-    points = [
-        {"label": p.given.label, "now": p.given.value, "unit": p.given.unit, "value": p.value}
-        | {"design": p.design, "settings": p.settings}
-        for p in switches.points
-    ]
-    return {**asdict(replace(switches, points=())), "points": points}

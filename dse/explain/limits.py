@@ -119,7 +119,7 @@ def find_limits(
     """
     evaluator, front = ignore_errors(study.evaluator), result.front
     space, constraints = evaluator.space, evaluator.constraints
-    if isinstance(space, TableSpace):
+    if isinstance(space, TableSpace) or not constraints:
         return None
     roles = {"recommended": recommended}
     roles |= {f"best {o.name}": int(str(front.best(o.name).name)) for o in result.objectives}

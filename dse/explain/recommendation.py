@@ -473,13 +473,7 @@ def assess_inputs(
 def assess_changes(
     study: ResolvedStudy, result: Result, thorough: bool = True
 ) -> tuple[SwitchPoints | Limits, ...]:
-    """Return the switch points of the recommended design, and the limits near it, if it has any.
-
-    Raises
-    ------
-    ModelError
-        If a model raises.
-    """
+    """Return the switch points of the recommended design, and the limits near it, if it has any."""
     selection = select_designs(study, result)
     if selection is None or selection.role != RECOMMENDED:
         return ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import ignore_errors
 from dse.evaluate.input_ranges import InputRange, fix_at_middles, vary_one_at_a_time
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.samples import Distribution, Source, Uncertainty
@@ -225,16 +226,14 @@ def find_switch_points(
 ) -> SwitchPoints | None:
     """Return the switch points of a recommended design; None if no input value may be off.
 
+    A design for which a model raises is infeasible.
+
     Parameters
     ----------
     thorough : bool
         Whether they are searched although only some designs of the space are evaluated.
-
-    Raises
-    ------
-    ModelError
-        If a model raises for the designs as they are.
     """
+    study = replace(study, evaluator=ignore_errors(study.evaluator))
     evaluator = study.evaluator
     ranges = [(f, r[0]) for f in study.inputs if (r := input_range(study, f)) is not None]
     if not ranges or isinstance(evaluator.space, TableSpace):

@@ -6,7 +6,7 @@ import copy
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -117,6 +117,20 @@ def test_slow_models_and_other_recommendations_are_not_searched() -> None:
     object.__setattr__(result, "provenance", slow)
     found = found_in(study, result)
     assert found.searched == "not searched: a design takes 1 s"
+
+
+def test_designs_for_which_a_model_raises_are_infeasible() -> None:
+    def raising(lanes: Any, depth: Any, bus_wait: Any, bus_area: Any, host_time: Any) -> Any:
+        if np.any((np.asarray(lanes) == 8) & (np.asarray(depth) == 1)):
+            raise ValueError("no such machine")
+        return machine(lanes, depth, bus_wait, bus_area, host_time)
+
+    raising.__annotations__ = get_type_hints(machine, include_extras=True)
+    made = small() | {"run": {"on_error": "skip"}}
+    study = dse.from_mapping(made, {"machine": raising})
+    result = study.run(workers=1)
+    assert result.certificate.feasible == 93
+    assert found_in(study, result).points == switches().points
 
 
 def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:

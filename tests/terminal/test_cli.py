@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import dse
+from dse.run import run
+from dse.study.study import rewritten
 from tests.commands import Done, called
 
 ROOT = Path(__file__).parents[2]
@@ -113,6 +116,20 @@ def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
     assert [r["label"] for r in regions] == ["oC", "oCA", "CA", "A"]
     shares = [p["share"] for p in data["parts"] if p["total"] == "accelerated_time"]
     assert sum(shares) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.toml")), ids=lambda p: p.stem)
+def test_json_is_all_that_a_command_writes(
+    path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A solver wrote its banner before the data, past Python's own output."""
+    study = dse.load(path)
+    search = {"method": "evolution", "evaluations": 8, "generation": 8}
+    small = rewritten(study, {**study.content, "search": search, "constraint": []})
+    run(small, tmp_path / "run", 1)
+    for command in (("explain", "run"), ("compare", "run", "run"), ("status", "run")):
+        assert isinstance(json.loads(_dse(*command, "--json", cwd=tmp_path).stdout), dict)
+    assert capfd.readouterr().out == ""
 
 
 def test_explain_without_a_design_takes_the_nash_design_and_a_bad_folder_is_reported(

@@ -244,6 +244,8 @@ def _resolve_clock(scope: Scope, place: Place, given: InputValue) -> InputValue:
         clock = None
     if clock is None or not scope.in_domain(place, "clock", clock):
         clock = math.nan
+    else:
+        scope.note_magnitude(place, "clock", clock)
     resolved = given.with_value(clock, "Hz")
     return resolve_range(scope, place / "range", "clock", given, resolved) or resolved
 

@@ -17,6 +17,8 @@ from dse.study.findings import Findings, Place
 
 _USUAL = {"Hz": "GHz", "B": "KiB", "s": "ns", "LUT": "kLUT", "W": "mW", "J": "nJ", "B/s": "GB/s"}
 """Units in which people usually give quantities of a base unit."""
+_FAR = 1e2  # times outside of the typical range: a prefix is probably wrong
+_CLOCK = Quantity("Hz", "clock", typical=(1e6, 1e10))
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,18 @@ class Scope:
         value = self.number(place, name, given, self.unit(name))
         return value if value is not None and self.in_domain(place, name, value) else None
 
+    def note_magnitude(self, place: Place, name: str, value: float) -> None:
+        """Note a value that is far outside the typical range: its unit is probably wrong."""
+        if name != "clock" and self.clock and not _is_plausible(self.clock, _CLOCK):
+            return  # the clock has a note: it converted the value
+        known = [(_CLOCK, 1.0)] if name == "clock" else declarations(self.model_graph, name)
+        for quantity, scale in known:
+            if quantity.typical and not _is_plausible(value * scale, quantity):
+                typical = " to ".join(show(bound, quantity.unit) for bound in quantity.typical)
+                text = f"{name} = {show(value * scale, quantity.unit)} is unusual"
+                self.findings.notes.append(f"{place}: {text}; typical: {typical}")
+                return
+
     def in_domain(self, place: Place, name: str, values: Floats) -> bool:
         """Check values against the domain of every model that takes this quantity."""
         for quantity, scale in declarations(self.model_graph, name):
@@ -121,6 +135,11 @@ class Scope:
         what = f"{self.table} has no column '{name}'" if self.table else f"unknown {kind} '{name}'"
         self.add(place, what, remedy)
         return False
+
+
+def _is_plausible(value: float, quantity: Quantity) -> bool:
+    low, high = quantity.typical or (0.0, 0.0)
+    return value == 0 or high <= 0 or low / _FAR <= abs(value) <= high * _FAR
 
 
 def is_unitless(text: str) -> bool:

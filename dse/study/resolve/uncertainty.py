@@ -30,7 +30,7 @@ from dse.model.values import plural
 from dse.study.catalog import Together
 from dse.study.findings import Findings, Place
 from dse.study.resolve.scope import Scope, declarations, is_whole, shown
-from dse.study.schema import LAWS, InputValue, StudyFile, UncertainTable, input_value
+from dse.study.schema import LAWS, SOURCED, InputValue, StudyFile, UncertainTable, input_value
 
 _CUT = 0.01  # of a law outside the domain: more of it gets a note
 _SECOND = {"normal": "deviation", "lognormal": "factor"}
@@ -53,6 +53,8 @@ def resolve_value(scope: Scope, place: Place, name: str, given: InputValue) -> I
         value = scope.value(place, name, given.written)
         if value is None:
             return None
+        if given.provenance not in SOURCED:
+            scope.note_magnitude(place, name, value)
         return resolve_range(scope, place / "range", name, given, given.with_value(value, unit))
     law = _resolve_law(scope, place, name, given.distribution)
     if law is None:
@@ -75,6 +77,8 @@ def resolve_range(
 ) -> InputValue | None:
     """Return a resolved value with its range in the same unit; None, after a problem.
 
+    The range holds the value: a clock relates bounds in cycles and in seconds.
+
     Parameters
     ----------
     given : InputValue
@@ -86,12 +90,8 @@ def resolve_range(
     bounds = [bound for bound in read if bound is not None]
     if len(bounds) < len(read) or not scope.in_domain(place, name, np.array(bounds)):
         return None
-    low, high = bounds
-    if not low <= float(resolved.value) <= high or low == high:
-        remedy = f"[low, high], with low ≤ {shown(given.written)} ≤ high"
-        scope.add(place, "does not hold the value", remedy)
-        return None
-    return replace(resolved, range=(low, high))
+    bounds.append(float(resolved.value))
+    return replace(resolved, range=(min(bounds), max(bounds)))
 
 
 def resolve_fit(

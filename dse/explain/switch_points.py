@@ -73,6 +73,8 @@ def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, f
         return (low, high), f"between {show(low, given.unit)} and {show(high, given.unit)}"
     if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
         return None
+    if given.name in study.evaluator.model_graph.free:  # only relations name it: a bound, no value
+        return None
     low, high = sorted((given.value / FACTOR, given.value * FACTOR))
     if given.name in study.evaluator.model_graph.quantities:
         quantity = common_domain(study.evaluator.model_graph, given.name)

@@ -298,7 +298,7 @@ class Front:
         """The number of designs with different objectives: equal ones are one point."""
         return count_distinct(self.points)
 
-    @property
+    @cached_property
     def size(self) -> str:
         """Both numbers in words, such as ``"589 designs (439 distinct)"``."""
         return describe_count(self.points)

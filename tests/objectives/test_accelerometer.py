@@ -179,3 +179,30 @@ def test_the_wait_is_the_same_by_both_ways() -> None:
     assert found.sync_wait_time == pytest.approx(wait, rel=1e-10)
     assert (wait[how == 0] > 0).any()
     assert not found.sync_wait_time[how > 0].any()
+
+
+@pytest.mark.parametrize(
+    ("case", "gain"),
+    [
+        # AES-NI in Cache1
+        ((0, 0.165844, 298_951 / 2.0e9, 10.0, 3.0, 6.0, 1, 0.0, 0.0), 0.1578),
+        # encryption off the chip in Cache3; the speed of the engine has no effect
+        ((2, 0.19154, 101_863 / 2.3e9, 0.0, 2530.0, 10.0, 1, 0.0, 0.0), 0.0864),
+        # remote inference in Ads1
+        ((1, 0.52, 10 / 2.5e9, 25e6, 0.0, 10.0, 1, 0.0, 12_500.0), 0.7240),
+    ],
+)
+def test_the_case_studies_of_the_paper(case: tuple[float, ...], gain: float) -> None:
+    threading, share, rate, overhead, latency, acceleration, cores, queue, switch = case
+    found = host_speedup(
+        threading,
+        accelerable_share=share,
+        offload_rate=rate,
+        overhead=overhead,
+        latency=latency,
+        acceleration=acceleration,
+        cores_per_engine=cores,
+        queue_time=queue,
+        switch_time=switch,
+    )
+    assert float(found.speedup) - 1 == pytest.approx(gain, abs=5e-5)

@@ -275,7 +275,7 @@ def offload_terms(
     size, set_up, share, interval = arrays(granularity, set_up_time, engine_interval, call_interval)
     c, b = arrays(*kernel)
     with np.errstate(all="ignore"):
-        exposed = np.maximum(interval - share, 0.0)
+        exposed = np.where(np.isinf(interval), np.inf, np.maximum(interval - share, 0.0))
         overhead = np.minimum(set_up, exposed)
         rest = np.where(exposed < np.inf, exposed - overhead, np.inf)
         return Terms(overhead, rest, c * power(size, b) / share)

@@ -64,7 +64,7 @@ def test_help_and_import_load_nothing_heavy() -> None:
 def test_check_says_what_a_run_would_do(tmp_path: Path) -> None:
     text = _dse("check", str(ROOT / "studies" / "crypto.toml"), cwd=tmp_path, columns=44).stdout
     words = " ".join(text.split())
-    assert "1,182,720 designs, exhaustive search" in words
+    assert "1,290,240 designs, exhaustive search" in words
     assert "lanes: 32 values" in words
     assert "objectives.machine:link: link_wait_time" in words
     assert list(tmp_path.iterdir()) == []

@@ -84,7 +84,7 @@ class _Crashes:
         _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
         runs.is_checkpoint_due = lambda *_: True
         if quick:
-            runs.report = lambda study, result, page, explained=0: _page(page)  # type: ignore
+            runs.report = lambda study, result, page, *_: _page(page)
         self._run, self._study = runs.run, read_study(path)
         self._work, self._told, self._out = work, work / "told", work / "out"
         self._faults = ctypes.CDLL(None)

@@ -36,10 +36,13 @@ def read_front(run: Path) -> pd.DataFrame:
 
 def promised_value(words: str, name: str) -> float | None:
     """Return the value that a text gives for an objective; None if it gives none."""
-    value = re.search(rf"{name.replace('_', ' ')} ([\d,.]+)( million)?", words)
+    value = re.search(rf"{name.replace('_', ' ')} ([\d,.]+)( million| µs)?", words)
     if value is None:
         return None
-    return float(value[1].rstrip(".,").replace(",", "")) * (1e6 if value[2] else 1)
+    return (
+        float(value[1].rstrip(".,").replace(",", ""))
+        * ({" million": 1e6, " µs": 1e-6, None: 1.0}[value[2]])
+    )
 
 
 def check_promises(words: str, design: Mapping[Any, Any]) -> list[str]:
@@ -60,6 +63,8 @@ def narrowed(text: str, design: Mapping[Any, Any]) -> str:
     for name in ("engine", "interface"):
         table = rf'(\[space\.{name}\]\ncatalog = "\w+"\noptions = )\[.*?\n\]'
         text = re.sub(table, rf'\1["{design[name]}"]', text, flags=re.S)
+    arbitration = r'(arbitration = \{ catalog = "arbitrations", options = )\[.*?\]'
+    text = re.sub(arbitration, rf'\1["{design["arbitration"]}"]', text)
     return text.replace('name = "aes"', 'name = "changed"', 1)
 
 

@@ -242,6 +242,20 @@ def call_interval(
     return Interval(interval, call_rate * interval)
 
 
+class _Exposed(NamedTuple):
+    overhead: Annotated[Array, Quantity("cycle", "never less", low=0)]
+    latency: Annotated[Array, Quantity("cycle", "never less", low=0)]
+
+
+@monotonic(overhead="=set_up_time", latency="=set_up_time")
+@model
+def _nothing_exposed(set_up_time: SetUpTime) -> _Exposed:
+    """Return 0: the slots of a call may take all of its interval."""
+    none = np.zeros(np.shape(set_up_time))[()]
+    return _Exposed(none, none)
+
+
+@lower_bound(overhead=_nothing_exposed, latency=_nothing_exposed)
 @model
 @monotonic(
     overhead="=granularity =computational_index =complexity +set_up_time -engine_interval"

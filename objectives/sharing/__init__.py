@@ -26,6 +26,7 @@ from objectives.sharing.arbitration import (
     call_slots,
     context_store,
     engine_service,
+    lane_slots,
 )
 from objectives.sharing.break_even import call_crossing
 from objectives.sharing.calls import call_latency, call_service, engine_line
@@ -59,6 +60,7 @@ __all__ = [
     "engine_service",
     "exact_latency",
     "lane_arrivals",
+    "lane_slots",
     "latency_quantile",
     "printed_latency",
     "round_robin",

@@ -220,7 +220,7 @@ def evaluate_each(
     flat = [np.ravel(column).astype(np.float64) for column in table]
     merged: list[Array] = []
     for rows, evaluate in ((~queued, slots), (queued, queue)):
-        if not rows.any():
+        if not rows.any() and (queued.size or merged):
             continue
         for i, values in enumerate(evaluate([column[rows] for column in flat])):
             if len(merged) <= i:
@@ -256,8 +256,49 @@ class EngineService:
     ]
 
 
+class _ServiceBound(NamedTuple):
+    engine_utilization: Annotated[Array, Quantity("1", "never a lower load", low=0)]
+    engine_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
+    engine_time_alone: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
+@monotonic(
+    engine_utilization="+streams -lanes +clock_period +lane_elements +call_rate",
+    engine_interval="-lanes +clock_period +lane_elements",
+    engine_time_alone="+clock_period +lane_elements",
+)
+@model
+def _busy_lanes(
+    streams: Streams,
+    lanes: Lanes,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    call_rate: CallRate,
+) -> _ServiceBound:
+    """Return the service of lanes that take an element in each clock, by either arbitration.
+
+    A call takes m slots of a lane, so N streams load all lanes by ``Λ · m · N / lanes`` clocks at
+    least, and a call takes all lanes for m clocks over their number.
+    """
+    slots = np.multiply(lane_elements, clock_period) * (1 - _ROUNDING)
+    shared = slots / lanes
+    load = np.multiply(streams, call_rate) * shared
+    shape = np.broadcast_shapes(np.shape(load), np.shape(shared), np.shape(slots))
+    return _ServiceBound(*(np.broadcast_to(x, shape).copy()[()] for x in (load, shared, slots)))
+
+
+@lower_bound(
+    engine_utilization=_busy_lanes, engine_interval=_busy_lanes, engine_time_alone=_busy_lanes
+)
 @requires(Requirement("engine_utilization < 1", "the engine carries the calls of all its streams"))
 @model
+@monotonic(
+    engine_utilization="+streams +context_switch -lanes -schedule_period +clock_period"
+    " +lane_elements +call_rate",
+    engine_interval="+streams +context_switch -lanes -schedule_period +clock_period"
+    " +lane_elements +call_rate",
+    engine_time_alone="+streams +context_switch -lanes +clock_period +lane_elements =call_rate",
+)
 def engine_service(
     pipeline: Pipeline,
     arbitration: Arbitration,
@@ -269,6 +310,9 @@ def engine_service(
 
     A stream of a work-conserving engine that always has a call waiting gets the capacity that the
     others leave: of c contexts, each taken for S + m · C clocks by a call, ``c − (N − 1) Λ hold``.
+
+    More lanes serve more calls at a time, or share the streams: load and times do not rise. All
+    else moves as for :func:`objectives.sharing.call_service`.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, lower_bound, model, monotonic
 from objectives.power_law import power
 from objectives.quantities import (
     CallsInFlight,
@@ -125,6 +125,18 @@ class BreakEven:
     ]
 
 
+class _LeastSize(NamedTuple):
+    break_even: Annotated[Array, Quantity("B", "never a smaller granularity", low=0)]
+
+
+@monotonic(break_even="+element_bytes")
+@model
+def _one_element(element_bytes: ElementBytes) -> _LeastSize:
+    """Return the granularity of one element."""
+    return _LeastSize(np.asarray(element_bytes, dtype=np.float64))
+
+
+@lower_bound(break_even=_one_element)
 @model
 @np.errstate(all="ignore")
 def call_crossing(

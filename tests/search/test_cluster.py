@@ -307,7 +307,7 @@ _BEGIN = """
 import dse.cli, dse.run, dse.terminal
 from tests.crashing import _page
 dse.run.is_checkpoint_due = lambda *_: True
-dse.run.report = lambda study, result, page, explained=0: _page(page)
+dse.run.report = lambda study, result, page, *_: _page(page)
 dse.terminal.Terminal.summary = lambda *told: None
 dse.cli.main()
 """
@@ -365,7 +365,7 @@ def test_a_run_that_lost_its_scheduler_goes_on_without_it(
     gate.reached_by(2, lambda: process.poll() is None)
     killed(there.scheduler)
     _, told = process.communicate(timeout=120)
-    assert process.returncode == 1
+    assert process.returncode == 1, told
     gone = f"toy: the Dask scheduler at {there.address} does not answer; what was finished is kept"
     assert told.startswith(gone)
     assert told.count("\n") == 1

@@ -122,7 +122,7 @@ def test_random_model_graphs_of_shipped_models_have_the_fronts_of_enumeration() 
 
 
 def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
-    evaluator = dse.load(STUDIES / "crypto.toml").evaluator
+    evaluator = dse.load(STUDIES.parent / "benchmarks" / "studies" / "crypto.toml").evaluator
     large = {"lanes": Integer(1, 320), "streams": Integer(8, 64), "pipeline_depth": Integer(1, 32)}
     evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **large}))
     plan = SearchSettings("bound", evaluator.space.size or 0, 1, 0, None, {}, 0.0)

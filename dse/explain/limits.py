@@ -74,7 +74,7 @@ class Limit:
 class Limits:
     """The limits that are nearly active; `searched` names the designs behind their prices."""
 
-    key: ClassVar = "limits"
+    key: ClassVar = "study_limits"
     limits: tuple[Limit, ...]
     searched: str
 

@@ -95,7 +95,7 @@ def test_answers_and_reports_have_the_limits(tmp_path: Path) -> None:
     result = study.run(tmp_path / "run", workers=1)
     answer = json.loads((tmp_path / "run" / "summary.json").read_text())["answer"]
     _, _, limits = searched(AREA, TIME)
-    kept = answer["input_values"]["limits"]["limits"]
+    kept = answer["input_values"]["study_limits"]["limits"]
     assert [limit["name"] for limit in kept] == [limit.name for limit in limits.limits]
     assert answer["fields"]["near limits"] == "; ".join(limit.name for limit in limits.limits)
     assert result.answer().fields["near limits"] == answer["fields"]["near limits"]

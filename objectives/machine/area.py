@@ -157,7 +157,7 @@ def chip_area(
 ) -> ChipArea:
     """Return the area of all engines and interfaces, and its parts.
 
-    An interface with a link of its own is counted for each engine, a shared one once.
+    An interface with an unshared link is counted for each engine, a shared one once.
 
     Returns
     -------

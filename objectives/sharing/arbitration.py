@@ -52,6 +52,7 @@ from objectives.sharing.schedule import LANE_ELEMENTS, LaneElements, Pipeline, S
 from objectives.sharing.work_conserving import (
     Load,
     find_interval,
+    find_percentiles,
     find_response,
     find_service,
 )
@@ -620,8 +621,8 @@ def call_percentiles(
 ) -> CallPercentiles:
     """Return percentiles of the time of a call under load, of a work-conserving engine.
 
-    See :func:`objectives.sharing.work_conserving.find_response`. No formula is known for those of
-    fixed slots.
+    See :func:`objectives.sharing.work_conserving.find_percentiles`. No formula is known for those
+    of fixed slots.
 
     Returns
     -------
@@ -634,5 +635,5 @@ def call_percentiles(
     flat = [np.ravel(row).astype(np.float64) for row in rows]
     streams, depth, switch, chains, copies, clock, elements, rate, window, *steps = flat
     service = find_service(depth, switch, clock, elements, copies, chains)
-    response = find_response(service, Load(streams, rate, window, *steps))
-    return CallPercentiles(response.p95.reshape(shape)[()], response.p99.reshape(shape)[()])
+    p95, p99 = find_percentiles(service, Load(streams, rate, window, *steps))
+    return CallPercentiles(p95.reshape(shape)[()], p99.reshape(shape)[()])

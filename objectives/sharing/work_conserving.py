@@ -57,7 +57,7 @@ class Waits(NamedTuple):
     spread: Array
     """Standard deviation of the waits at the engine and at the link."""
     whole: Array
-    """Time of a call without waits for earlier calls of its own stream."""
+    """Time of a call without waits for earlier calls of its stream."""
 
 
 def find_service(
@@ -237,26 +237,25 @@ def _mean_maximum(varying: Array, fixed: Array, spread: Array) -> Array:
 
 
 class Response(NamedTuple):
-    """The mean response time of calls under load, its queueing delay and two percentiles."""
+    """The mean response time of calls under load, and its delays."""
 
     mean: Array
     queue: Array
-    p95: Array
-    p99: Array
+    """The three delays below, joined."""
+    thread: Array
+    own: Array
+    window: Array
+    waits: Waits
 
 
 def find_response(service: Service, calls: Load) -> Response:
     """Return the time from the arrival of a request to the end of its call.
 
-    Beyond the waits of a single call, a request waits for earlier calls of its own stream: for the
+    Beyond the waits of a single call, a request waits for earlier calls of its stream: for the
     thread (M/D/1), for a context that one of them has, and for the window (M/D/q of a call's whole
     time, whose variance counts). A call that waits for one of them often waits for another too, so
     the three are joined as the cube root of the sum of their cubes. With one call in flight, only
     the window remains.
-
-    The percentiles are those of a gamma distribution with the mean and the variance of the sum of
-    all waits among the calls that wait at all. They are at least those of the wait at the engine,
-    and of the wait before it, found alike: a rare long wait may hide behind a frequent short one.
     """
     hold, drain, servers = service
     waits = find_waits(service, calls)
@@ -275,6 +274,21 @@ def find_response(service: Service, calls: Load) -> Response:
         queue = np.where(np.isfinite(thread + own + window), queue, np.inf)
     around = calls.set_up_time + calls.travel_time + hold + drain
     mean = around + calls.link_wait_time + waits.others + queue
+    return Response(mean, queue, thread, own, window, waits)
+
+
+def find_percentiles(service: Service, calls: Load) -> tuple[Array, Array]:
+    """Return the times in which 95 and 99 % of the calls end.
+
+    They are those of a gamma distribution with the mean and the variance of the sum of all waits
+    among the calls that wait at all. They are at least those of the wait at the engine, and of the
+    wait before it, found alike: a rare long wait may hide behind a frequent short one.
+    """
+    hold, drain, servers = service
+    mean, queue, thread, own, window, waits = find_response(service, calls)
+    load = calls.streams * calls.call_rate * hold / servers
+    others = load * (calls.streams - 1) / calls.streams
+    around = calls.set_up_time + calls.travel_time + hold + drain
     with np.errstate(all="ignore"):
         own = np.minimum(own, queue)
         at_engine = np.where(own > 0, load, others)
@@ -283,6 +297,7 @@ def find_response(service: Service, calls: Load) -> Response:
         link = calls.link_utilization
         rest = queue - own
         by_window = window >= thread
+        busy = calls.call_rate * waits.whole / calls.calls_in_flight
         used = np.where(by_window, busy, calls.call_rate * calls.set_up_time)
         held = np.where(
             rest > 0, delay_probability(used, np.where(by_window, calls.calls_in_flight, 1.0)), 0.0
@@ -297,11 +312,12 @@ def find_response(service: Service, calls: Load) -> Response:
         (waits.others + own, engine, delayed),
         (rest, before, held),
     )
-    percentiles = []
-    for p in (0.95, 0.99):
-        wait = np.maximum.reduce([_find_quantile(p, *source) for source in sources])
-        percentiles.append(np.where(np.isfinite(mean), around + wait, mean))
-    return Response(mean, queue, *percentiles)
+    p95, p99 = (
+        around + np.maximum.reduce([_find_quantile(p, *source) for source in sources])
+        for p in (0.95, 0.99)
+    )
+    ends = np.isfinite(mean)
+    return np.where(ends, p95, mean), np.where(ends, p99, mean)
 
 
 def _find_quantile(probability: float, mean: Array, variance: Array, some: Array) -> Array:

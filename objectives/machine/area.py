@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
-from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA, SharedLink
+from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA
 from objectives.quantities import (
     AREA,
     AREA_INTERFACE,
@@ -28,6 +28,7 @@ from objectives.quantities import (
     Lanes,
     MemoryAreaPerBit,
     PipelineDepth,
+    SharedLink,
     Streams,
 )
 

@@ -21,9 +21,18 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.machine.calls import meeting_streams
-from objectives.machine.quantities import InterfaceLatency, LinkTimePerByte, SetUp, SharedLink
 from objectives.power_law import arrays, interval
-from objectives.quantities import CallsInFlight, ElementBytes, Kernel, Streams, TotalStreams
+from objectives.quantities import (
+    CallsInFlight,
+    ElementBytes,
+    InterfaceLatency,
+    Kernel,
+    LinkTimePerByte,
+    SetUp,
+    SharedLink,
+    Streams,
+    TotalStreams,
+)
 from objectives.queues import constant_service_wait
 
 StreamDataRate = Annotated[

@@ -20,14 +20,10 @@ from objectives.machine.quantities import (
     EngineInterval,
     EngineTime,
     EngineTimeAlone,
-    InterfaceLatency,
     LinkInterval,
     LinkTime,
-    LinkTimePerByte,
     LinkWaitTime,
-    SetUp,
     SetUpTime,
-    SharedLink,
     StreamInterval,
 )
 from objectives.power_law import arrays, power
@@ -36,7 +32,11 @@ from objectives.quantities import (
     STREAM_DATA_RATE,
     CallsInFlight,
     Granularity,
+    InterfaceLatency,
     Kernel,
+    LinkTimePerByte,
+    SetUp,
+    SharedLink,
     Streams,
     TotalStreams,
 )

@@ -41,6 +41,7 @@ from objectives.quantities import (
     Lanes,
     Passes,
     PipelineDepth,
+    SharedLink,
     Streams,
     TotalStreams,
 )
@@ -73,17 +74,6 @@ Chained: TypeAlias = Annotated[
     Quantity(
         "1",
         "1: an element needs the result of the one before it; 0: elements are independent",
-        low=0,
-        high=1,
-        integer=True,
-        typical=(0, 1),
-    ),
-]
-SharedLink: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "1: one link carries the calls of all streams of the chip; 0: each engine has its own",
         low=0,
         high=1,
         integer=True,

@@ -24,9 +24,13 @@ from objectives.power_law import power
 from objectives.quantities import (
     CallsInFlight,
     ElementBytes,
+    InterfaceLatency,
     Kernel,
+    LinkTimePerByte,
     Passes,
     PipelineDepth,
+    SetUp,
+    SharedLink,
     Streams,
     TotalStreams,
 )
@@ -34,7 +38,6 @@ from objectives.queues import constant_service_wait
 from objectives.sharing.arbitration import (
     Arbitration,
     Columns,
-    SharedLink,
     count_slots,
     evaluate_each,
     queue_pace,
@@ -48,51 +51,6 @@ _BRACKETS = 12
 """Granularities of the scan: from one element to 4 million of them."""
 _HALVINGS = 7
 """Steps after the scan: the crossing is found to 1 %."""
-
-
-class Interface(NamedTuple):
-    """The costs of a call outside the engine."""
-
-    interface_overhead: Annotated[
-        Floats,
-        Quantity(
-            "cycle", "set-up of a call on the host", "o", low=0, better="lower", typical=(10, 1e4)
-        ),
-    ]
-    interface_overhead_per_byte: Annotated[
-        Floats,
-        Quantity(
-            "cycle/B",
-            "the host's own moving of each byte",
-            "h",
-            low=0,
-            better="lower",
-            typical=(0, 2),
-        ),
-    ]
-    interface_latency: Annotated[
-        Floats,
-        Quantity(
-            "cycle",
-            "travel to the engine and back, during which the link is free",
-            "L",
-            low=0,
-            better="lower",
-            typical=(1, 1e4),
-        ),
-    ]
-    interface_latency_per_byte: Annotated[
-        Floats,
-        Quantity(
-            "cycle/B",
-            "time that each byte occupies the link",
-            "l",
-            low=0,
-            better="lower",
-            typical=(0.01, 2),
-        ),
-    ]
-    shared_link: SharedLink
 
 
 class Lane(NamedTuple):
@@ -141,7 +99,10 @@ def _one_element(element_bytes: ElementBytes) -> _LeastSize:
 @np.errstate(all="ignore")
 def call_crossing(
     kernel: Kernel,
-    interface: Interface,
+    set_up: SetUp,
+    interface_latency: InterfaceLatency,
+    interface_latency_per_byte: LinkTimePerByte,
+    shared_link: SharedLink,
     lane: Lane,
     arbitration: Arbitration,
     streams: Streams,
@@ -169,7 +130,10 @@ def call_crossing(
     """
     columns = (
         *kernel,
-        *interface,
+        *set_up,
+        interface_latency,
+        interface_latency_per_byte,
+        shared_link,
         *lane,
         arbitration.chained,
         arbitration.lanes,

@@ -418,7 +418,7 @@ def _find_circles(model_graph: ModelGraph) -> Iterator[Problem]:
             circle = error.args[1][::-1]
             message = f"the models need each other in a circle: {' → '.join(circle)}"
             yield Problem("study.models", message, "rename the quantity that closes it")
-            needed[circle[0]].remove(circle[1])  # opened, so that the others are found
+            needed[circle[0]].remove(circle[1])  # opened: the others are found too
         else:
             return
 

@@ -237,7 +237,7 @@ def find_repairs(
 ) -> tuple[tuple[Change, ...], str]:
     """Return the changes that make one infeasible design feasible, the least change first.
 
-    If there is none, the text says which designs were evaluated.
+    If there is none, the text lists the evaluated designs.
 
     The nearest feasible value along each variable; if there is none, the nearest pair of values of
     two variables. Distances are fractions of a variable's range, and 1 between options.

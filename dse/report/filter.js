@@ -254,7 +254,7 @@ function parseFilter(text) {
 
 function readFilter(text, fields, clock) {
   const { node: parsed, problems } = parseFilter(text), bare = new Set();
-  const tell = (at, message, remedy = "") => { problems.push({ at, message, remedy }); return () => true; };
+  const addProblem = (at, message, remedy = "") => { problems.push({ at, message, remedy }); return () => true; };
   const number = (at, value) => ({ is: "number", at, written: String(value), unit: "", value });
   const plain = { scale: 1, powers: {}, shown: "1", plain: true };
   const shown = (node, unit) => (node.is === "number" ? writtenNode(node) : `${writtenNode(node)} [${unit.shown}]`);
@@ -351,22 +351,22 @@ function readFilter(text, fields, clock) {
   function unknownNames(unknown, sides) {
     if (sides.some(optionsOf)) {
       const [word] = text.slice(unknown[0].at).match(/^[\p{L}\p{N}_]+(?:-[\p{L}\p{N}_]+)*\+?/u) || [""];
-      return tell(unknown[0].at, `no column '${word}'`, `put a text in quotes: "${word}"`);
+      return addProblem(unknown[0].at, `no column '${word}'`, `put a text in quotes: "${word}"`);
     }
-    for (const { at, name } of unknown) tell(at, `no column '${name}'`, nearestName(name, fields.keys()));
+    for (const { at, name } of unknown) addProblem(at, `no column '${name}'`, nearestName(name, fields.keys()));
     return () => true;
   }
   function matchTexts(column, options, sign, other) {
-    if (other.is === "name") { if (!optionsOf(other)) return tell(other.at, `${column} holds texts, and ${other.name} numbers`); }
-    else if (other.is !== "text") return tell(other.at, `${column} holds texts, and ${writtenNode(other)} is a number`);
-    else if (!options.includes(other.text)) tell(other.at, `${column} is never '${other.text}'`, nearestName(other.text, options));
-    return sign === "==" || sign === "!=" ? null : tell(other.at, `'${sign}' does not compare texts`, "compare them by ==, != or in");
+    if (other.is === "name") { if (!optionsOf(other)) return addProblem(other.at, `${column} holds texts, and ${other.name} numbers`); }
+    else if (other.is !== "text") return addProblem(other.at, `${column} holds texts, and ${writtenNode(other)} is a number`);
+    else if (!options.includes(other.text)) addProblem(other.at, `${column} is never '${other.text}'`, nearestName(other.text, options));
+    return sign === "==" || sign === "!=" ? null : addProblem(other.at, `'${sign}' does not compare texts`, "compare them by ==, != or in");
   }
   function comparison(node) {
     const left = infinities(node.left), right = infinities(node.right), sides = [left, right], names = sides.flatMap(namesOf), test = compared[node.sign];
     const unknown = names.filter(({ name }) => !fields.has(name));
     if (unknown.length) return unknownNames(unknown, sides);
-    if (!names.length) return tell(left.at, "compares no column", nearestName("", fields.keys()));
+    if (!names.length) return addProblem(left.at, "compares no column", nearestName("", fields.keys()));
     for (const [side, other] of [[left, right], [right, left]]) {
       const options = optionsOf(side);
       if (options) {
@@ -377,10 +377,10 @@ function readFilter(text, fields, clock) {
     for (const [side, other] of [[left, right], [right, left]]) {
       if (side.is !== "text") continue;
       const [word, end] = filterWords(side.text), isNumber = end && end.kind === "end" && word.term && word.term.is === "number";
-      return tell(side.at, `${writtenNode(other)} is a number, not a text`, isNumber ? `write ${side.text} without quotes` : "");
+      return addProblem(side.at, `${writtenNode(other)} is a number, not a text`, isNumber ? `write ${side.text} without quotes` : "");
     }
     const textual = names.filter(optionsOf);
-    if (textual.length) return tell(textual[0].at, `${textual[0].name} holds texts: it has no arithmetic`);
+    if (textual.length) return addProblem(textual[0].at, `${textual[0].name} holds texts: it has no arithmetic`);
     for (const [side, other] of [[left, right], [right, left]]) {
       if (side.is === "number" && !side.unit && !side.written.endsWith("inf") && other.is === "name" && fields.get(other.name).unit !== "1") bare.add(`${other.name} in ${fields.get(other.name).unit}`);
     }
@@ -389,7 +389,7 @@ function readFilter(text, fields, clock) {
       return (row) => test(a(row), b(row));
     } catch (wrong) {
       if (!(wrong instanceof WrongFilter)) throw wrong;
-      return tell(wrong.problem.at, wrong.problem.message, wrong.problem.remedy);
+      return addProblem(wrong.problem.at, wrong.problem.message, wrong.problem.remedy);
     }
   }
   function keeps(node) {

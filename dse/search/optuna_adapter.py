@@ -261,7 +261,7 @@ class Sampling:
 
 
 def _keys(points: Points) -> Iterator[tuple[Any, ...]]:
-    """Yield for each design what tells it from others: its row in a table, or its values."""
+    """Yield for each design its identity: its row in a table, or its values."""
     columns = [points[ROW]] if ROW in points else points.values()
     return zip(*(column.tolist() for column in columns), strict=True)
 

@@ -1,4 +1,4 @@
-"""Files that are read: TOML with limits on sizes, files of its own folder, and inputs.
+"""Files that are read: TOML with limits on sizes, files of the study's folder, and inputs.
 
 An external input is outside the study's folder; it may be private, or large. A run keeps only its
 place and its SHA-256. It is explained with the same content, or not at all.

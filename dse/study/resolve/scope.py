@@ -120,7 +120,7 @@ class Scope:
         return highest <= greatest
 
     def knows(self, place: Place, name: str, kind: str) -> bool:
-        """Check that a name is a quantity; the problem says the nearest one and its unit."""
+        """Check that a name is a quantity; the problem names the nearest one and its unit."""
         quantities = self.model_graph.quantities
         if name in quantities:
             return True

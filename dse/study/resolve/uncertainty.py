@@ -77,7 +77,7 @@ def resolve_range(
 ) -> InputValue | None:
     """Return a resolved value with its range in the same unit; None, after a problem.
 
-    The range holds the value: a clock relates bounds in cycles and in seconds.
+    The range contains the value: a clock relates bounds in cycles and in seconds.
 
     Parameters
     ----------

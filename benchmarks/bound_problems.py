@@ -62,7 +62,7 @@ def lanes(acceleration: int, depth: int, overlap: int | None, **real: Any) -> Ev
         Variables instead of those.
     """
     variables: dict[str, Any] = {
-        "engine": {"catalog": "engines", "options": ["aes-4-rounds", "aes-14-rounds"]},
+        "engine": {"catalog": "pipelined_engines", "options": ["aes-4-rounds", "aes-14-rounds"]},
         "pipeline_depth": {"integer": [1, 16]},
         "acceleration": {"real": [2.0, 64.0], "steps": acceleration},
         "buffer_bits": {"real": [1e3, 1e6], "steps": depth},

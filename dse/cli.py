@@ -214,7 +214,7 @@ def _end_again(first: float, *_: Any) -> None:
     "engines",
     metavar="NAME",
     multiple=True,
-    help="Compare this engine: dse list engines. May be given several times  "
+    help="Compare this engine: dse list pipelined_engines. May be given several times  "
     "[default: all that fit]",
 )
 @option(

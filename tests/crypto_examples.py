@@ -74,7 +74,7 @@ def rows(catalog: str) -> dict[str, dict[str, float]]:
     }
 
 
-INTERFACES, ENGINES = rows("interfaces"), rows("engines")
+INTERFACES, ENGINES = rows("interfaces"), rows("pipelined_engines")
 
 
 class Design(NamedTuple):

@@ -10,6 +10,8 @@
     The stages from tables to an evaluator.
 `catalog`
     Catalogs: where they are, and their entries; all installed models and catalogs.
+`catalog_table`
+    Catalogs that are tables with one line per entry.
 `design_table`
     Tables of designs, and of measurements.
 `input_files`

@@ -1,4 +1,4 @@
-"""Catalogs: entries of input values that belong together, each with a source, read from TOML.
+"""Catalogs: entries of input values that belong together, each with a source, of a file.
 
 A value is kept as it is written; `dse.model.units.read` converts its `text` to the base unit.
 """
@@ -21,6 +21,7 @@ from dse.boundary import reader
 from dse.model.contract import Model
 from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, split
 from dse.problems import InputError, Problem, closest, nearest
+from dse.study.catalog_table import parse_catalog_table
 from dse.study.findings import Findings, Place
 from dse.study.input_files import own_file, read_toml
 from dse.study.loading import shipped_models
@@ -28,6 +29,7 @@ from dse.study.schema import Ends, Finite, InputValue, Number, Provenance, Table
 
 ENTRY_POINTS = "dse.catalogs"
 """Entry-point group of the packages that offer catalogs."""
+_SUFFIXES = (".toml", ".csv")
 _ROW_NAME = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*[+-]?")
 _EXAMPLE = 'a value is such as 900, "1.16 GHz" or { value = 900, unit = "LUT", source = "…" }'
 
@@ -161,7 +163,8 @@ def load_catalog(path: Path) -> Catalog:
     InputError
         If the file cannot be read or used; it lists every problem.
     """
-    _, content = read_toml(path)
+    is_table = path.suffix == ".csv"
+    _, content = read_toml(path, parse_catalog_table) if is_table else read_toml(path)
     findings = Findings(str(path))
     rows = {name: row for name, row in content.items() if name not in CatalogFile.model_fields}
     for name in [name for name, row in rows.items() if not isinstance(row, dict)]:
@@ -255,8 +258,8 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
     Parameters
     ----------
     name : str
-        ``"interfaces"``: ``interfaces.toml`` in the study's folder, else in a package that offers
-        catalogs. ``"mine.toml"``: that file in the study's folder.
+        ``"interfaces"``: ``interfaces.toml`` or ``interfaces.csv`` in the study's folder, else in a
+        package that offers catalogs. ``"mine.toml"``: that file in the study's folder.
     folder : Path, optional
         The study's folder.
 
@@ -265,10 +268,11 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
     InputError
         If there is none, or the file is outside the study's folder.
     """
-    file = name if name.endswith(".toml") else f"{name}.toml"
-    is_own = folder is not None and re.fullmatch(r"[\w.-]+", file) and (folder / file).is_file()
-    if is_own or file == name:
-        return own_file(folder, file, "catalog", "*.toml")
+    is_file = name.endswith(_SUFFIXES)
+    for file in [name] if is_file else [name + suffix for suffix in _SUFFIXES]:
+        is_own = folder is not None and re.fullmatch(r"[\w.-]+", file) and (folder / file).is_file()
+        if is_own or is_file:
+            return own_file(folder, file, "catalog", "*.toml")
     shipped = shipped_catalogs()
     for path in shipped:
         if path.stem == name:
@@ -286,8 +290,8 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
 def shipped_catalogs() -> list[Path]:
     """Return the catalogs of every installed package that offers some, by package and name.
 
-    A package offers its ``*.toml`` files by an entry point of the group ``dse.catalogs``, whose
-    value is the package's name. No package is imported for it.
+    A package offers its ``*.toml`` and ``*.csv`` files by an entry point of the group
+    ``dse.catalogs``, whose value is the package's name. No package is imported for it.
     """
     return [path for _, folder in _packages() for path in _files(folder)]
 
@@ -305,8 +309,9 @@ def _packages() -> Iterable[tuple[str, Path | None]]:
 
 
 def _files(folder: Path | None) -> list[Path]:
-    files = folder.glob("*.toml") if folder is not None else ()
-    return sorted(file for file in files if file.is_file())  # a pipe would be waited for
+    files = folder.iterdir() if folder is not None else ()
+    # a pipe would be waited for
+    return sorted(file for file in files if file.suffix in _SUFFIXES and file.is_file())
 
 
 def _is_study(path: Path) -> bool:

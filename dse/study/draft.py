@@ -98,7 +98,7 @@ def from_kernel(
     """
     kernels, platforms, known, links = (
         load_catalog(find_catalog(name, target.parent))
-        for name in ("kernels", "platforms", "engines", "interfaces")
+        for name in ("kernels", "platforms", "pipelined_engines", "interfaces")
     )
     problems: list[Problem] = []
     row, platform = _measured(kernels, platforms, kernel, host, problems)

@@ -11,7 +11,7 @@ import os
 import sys
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -25,8 +25,15 @@ _MAX_TEXT = 10_000  # characters of a text: units and names are parsed in quadra
 _CARRIED = "numbers, texts, truth values, lists, arrays and mappings can"
 
 
-def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+def read_toml(
+    path: Path, parse: Callable[[str], dict[str, Any]] = tomllib.loads
+) -> tuple[str, dict[str, Any]]:
     """Read a TOML file, its text and its content.
+
+    Parameters
+    ----------
+    parse : callable
+        Another form of the same content: a function of the text that raises `ValueError`.
 
     Raises
     ------
@@ -41,7 +48,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         str(path).encode()  # reports and databases contain the name
         check_regular(path, _MAX_BYTES)
         text = path.read_text(encoding="utf-8-sig")
-        content = tomllib.loads(text)
+        content = parse(text)
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*.toml")))
         problem = Problem("", "there is no such file", near)
@@ -60,7 +67,10 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         remedy = "see https://toml.io for the syntax"
         if "nclosed" in str(error):
             remedy = "a comma or a bracket may be missing in this line or the line before"
-        problem = Problem("", f"is not TOML: {error}", remedy)
+        if parse is not tomllib.loads:
+            remedy = "put a text with a comma in quotes"
+        kind = "TOML" if parse is tomllib.loads else "a catalog"
+        problem = Problem("", f"is not {kind}: {error}", remedy)
     else:
         if problems := check_content(content):
             raise InputError(str(path), problems)

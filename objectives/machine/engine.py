@@ -5,7 +5,7 @@ element a clock (Hall and Chamberlain, Performance Modeling of Virtualized Custo
 Computations, ASAP 2014, section II and equation 3). The clock and the areas are a fit to
 measurements of Hall, Olson and Chamberlain, Utilizing Virtualized Hardware Logic Computations to
 Benefit Multi-User Performance, Electronics 10(6):665, 2021; `docs/engine.md` states its errors. The
-coefficients of measured engines are rows of the catalog ``engines``.
+coefficients of measured engines are rows of the catalog ``pipelined_engines``.
 
 Assumptions: lanes are copies that share nothing. An element that needs k passes takes k clocks of
 its lane, whatever the pipeline's depth.
@@ -187,7 +187,8 @@ def engine(
 
     One stage and many lanes is a replicated engine.
 
-    `stages`, `area` and `elements` are called by their fields: a row of ``engines`` has them all.
+    `stages`, `area` and `elements` are called by their fields: an entry of
+    ``pipelined_engines`` has them all.
 
     Returns
     -------

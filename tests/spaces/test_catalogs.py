@@ -46,7 +46,14 @@ def test_every_derived_figure_of_an_interface_says_how() -> None:
         assert "assumption" in row.values["interface_area"].note
 
 
-SAME_QUANTITIES = ["interfaces", "accelerators", "measured", "kernels", "engines", "powers"]
+SAME_QUANTITIES = [
+    "interfaces",
+    "accelerators",
+    "measured",
+    "kernels",
+    "pipelined_engines",
+    "powers",
+]
 
 
 @pytest.mark.parametrize("name", [*SAME_QUANTITIES, "memory_organisations"])

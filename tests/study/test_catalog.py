@@ -28,6 +28,7 @@ from dse.study.catalog import (
 from dse.study.loading import shipped_models
 from objectives.energy import Powers
 from objectives.machine.engine import Elements, LaneArea, Stages
+from objectives.machine.quantities import BuiltEngine, NativeResources
 from objectives.partition.quantities import Architecture
 from tests.toy import STUDY, written
 
@@ -119,6 +120,56 @@ def test_a_wrong_catalog_is_refused_with_place_and_words(tmp_path: Path, case: s
     with pytest.raises(InputError) as caught:
         load(tmp_path, text)
     assert all(word.strip() in str(caught.value) for word in words.split(" | ")), caught.value
+
+
+TABLE = """
+# about = "Engines"
+# source = "A book"
+# provenance = "measured"
+entry, kernel, device, lane_area [kLUT], clocks_per_element [1], note
+aes-a, AES, Artix-7, 2.5, 46 (derived), "slow, small"
+aes-b, AES, , , 11,
+"""
+
+
+def load_table(folder: Path, text: str) -> Catalog:
+    path = folder / "made.csv"
+    path.write_text(text.strip(), encoding="utf-8")
+    return load_catalog(path)
+
+
+def test_a_table_is_a_catalog(tmp_path: Path) -> None:
+    catalog = load_table(tmp_path, TABLE)
+    first, second = catalog.rows["aes-a"], catalog.rows["aes-b"]
+    assert (catalog.about, first.about, first.note) == (
+        "Engines",
+        "AES, Artix-7",
+        "slow, small",
+    )
+    assert dict(second.text) == {"kernel": "AES"}
+    assert read(first.values["lane_area"].text, "LUT") == 2500
+    assert [first.values[n].provenance for n in first.values] == ["measured", "derived"]
+    assert list(second.values) == ["clocks_per_element"]
+    assert second.values["clocks_per_element"].source == "A book"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("AES, , , 11,", "AES, , , 11", "line 6 has 5 cells for 6 columns"),
+        ("aes-b", "aes-a", "line 6 repeats the entry 'aes-a'"),
+        ("2.5", "fast", "aes-a.lane_area: 'fast' is not a number"),
+        ("kLUT", "acre", "aes-a.lane_area: has the unknown unit 'acre'"),
+        ("(derived)", "(guessed)", "aes-a.clocks_per_element.provenance"),
+        ('"slow, small"', '"slow', "is not a catalog"),
+        ('"Engines"', "Engines", "is not a catalog"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_line(
+    tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        load_table(tmp_path, TABLE.replace(old, new))
 
 
 def test_a_file_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
@@ -228,6 +279,9 @@ NO_MODEL = {  # what relations of studies and readers take
 def declarations() -> dict[str, list[Quantity]]:
     """Return every input of the shipped models by name, as each model declares it."""
     found: dict[str, list[Quantity]] = {name: [note] for name, note in NO_MODEL.items()}
+    for name, note in {**declared(BuiltEngine), **declared(NativeResources)}.items():
+        assert isinstance(note, Quantity)
+        found[name] = [note]
     for model in shipped_models():
         for name, note in model.inputs.items():
             if isinstance(note, Quantity):
@@ -255,7 +309,7 @@ def test_every_figure_of_a_row_is_a_quantity(row: Row) -> None:
 @pytest.mark.parametrize(
     ("catalog", "records", "beside"),
     [
-        ("engines", (Stages, LaneArea, Elements), set()),
+        ("pipelined_engines", (Stages, LaneArea, Elements), set()),
         ("memory_organisations", (Architecture,), None),
         ("powers", (Powers,), set()),
     ],

@@ -70,7 +70,7 @@ def points_of(row: str) -> NDArray[np.float64]:
 
 def coefficients(row: str) -> dict[str, float]:
     units = {n: q.unit for n, q in declared(engine).items() if isinstance(q, Quantity)}
-    figures = load_catalog(find_catalog("engines")).rows[row].values
+    figures = load_catalog(find_catalog("pipelined_engines")).rows[row].values
     return {name: read(figure.text, units[name]) for name, figure in figures.items()}
 
 

@@ -1,0 +1,78 @@
+"""Catalogs as tables: a line per entry, with the unit of a quantity in the head of its column.
+
+    # about = "Measured engines"
+    # provenance = "measured"
+    entry,    kernel, lane_area [kLUT], engine_clock [MHz], source
+    aes-word, AES,    3.02,             125,                secworks/aes:README.md
+
+The comment lines are the keys of the catalog in TOML. An empty cell is a missing value. A word in
+parentheses is the provenance of a value, as in ``46 (derived)``.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import tomllib
+from contextlib import suppress
+from typing import Any
+
+_KEYS = ("about", "source", "note", "provenance")
+"""Columns that are keys of the entry; other columns without a unit are its facts."""
+_QUANTITY = re.compile(r"(\w+) \[([^\]]+)\]")
+_ABOUT = ("kernel", "variant", "device")
+"""Facts that describe an entry if the table has no column ``about``."""
+
+
+def parse_catalog_table(text: str) -> dict[str, Any]:
+    r"""Return a table as the content of a catalog in TOML.
+
+    Raises
+    ------
+    ValueError
+        If the text is no such table.
+
+    >>> content = parse_catalog_table("entry, kernel, lane_area [LUT]\na, AES, 300\n")
+    >>> content["a"]["text"], content["a"]["lane_area"]
+    ({'kernel': 'AES'}, {'value': 300.0, 'unit': 'LUT'})
+    """
+    lines = text.splitlines()
+    head = [line[1:].removeprefix(" ") for line in lines if line.startswith("#")]
+    content = tomllib.loads("\n".join(head))
+    body = csv.reader(
+        ("" if line.startswith("#") else line for line in lines), skipinitialspace=True, strict=True
+    )
+    columns: list[str] = []
+    try:
+        for cells in body:
+            cells = [cell.strip() for cell in cells]
+            if cells and not columns:
+                columns = cells
+            elif cells:
+                if len(cells) != len(columns):
+                    message = f"{len(cells)} cells for {len(columns)} columns"
+                    raise ValueError(f"line {body.line_num} has {message}")
+                if cells[0] in content:
+                    raise ValueError(f"line {body.line_num} repeats the entry '{cells[0]}'")
+                content[cells[0]] = _entry(columns[1:], cells[1:])
+    except csv.Error as error:
+        raise ValueError(f"line {body.line_num}: {error}") from None
+    return content
+
+
+def _entry(columns: list[str], cells: list[str]) -> dict[str, Any]:
+    """Return the table of an entry."""
+    entry: dict[str, Any] = {"text": {}}
+    for column, cell in zip(columns, cells, strict=True):
+        if cell and (quantity := _QUANTITY.fullmatch(column)):
+            number, _, provenance = cell.removesuffix(")").partition(" (")
+            entry[quantity[1]] = value = {"value": number, "unit": quantity[2]}
+            with suppress(ValueError):  # a text is reported with its place by the reader
+                value["value"] = float(number)
+            if provenance:
+                value["provenance"] = provenance
+        elif cell:
+            (entry if column in _KEYS else entry["text"])[column] = cell
+    facts = [entry["text"][fact] for fact in _ABOUT if fact in entry["text"]]
+    entry.setdefault("about", ", ".join(facts))
+    return entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -112,3 +113,18 @@ def test_random_feasible_designs_are_what_the_simulation_finds(arbitration: str)
     designs = designs[(designs["arbitration"] == arbitration).to_numpy()]
     feasible = designs[study().evaluate(designs)["feasible"].to_numpy()]
     check_deviations(feasible.head(30))
+
+
+def test_no_tiny_function_is_recommended_without_a_limit_on_the_speedup(
+    result: dse.StudyResult,
+) -> None:
+    """A short call of a function that saves little does not make a short run."""
+    content = tomllib.loads(STUDY.read_text())
+    (limit,) = [c for c in content["constraint"] if c.get("quantity") == "speedup"]
+    content["constraint"].remove(limit)
+    profile = content["inputs"]["dataflow"]
+    profile["file"] = str(STUDY.parent / profile["file"])
+    free = dse.from_mapping(content).run()
+    assert set(free.front.designs["accelerated"]) > set(result.front.designs["accelerated"])
+    assert free.nash().name == result.nash().name
+    assert free.nash()["accelerated"] == "compress_block"

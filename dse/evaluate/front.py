@@ -244,7 +244,8 @@ def find_nash_design(
 
     The product has a factor per objective, to the power of its weight: the gain of a maximized
     value above its break-even value, and one over a minimized value (Nash, The Bargaining Problem,
-    1950; weights: Kalai, 1977). A unit, a copy or another design of the front changes no order.
+    Econometrica 18(2), 1950; weights: Kalai, International Journal of Game Theory 6(3), 1977).
+    A unit, a copy or another design of the front changes no order.
 
     Parameters
     ----------

@@ -326,7 +326,7 @@ def _describe_no_accelerator(
         if producer and declared and declared.without and explained:
             own = {field: name for name, field in producer.fields.items()}
             point = space.from_labels({n: np.array([values[n]]) for n in space.variables})
-            requests = [(own[declared.without], objective.conditions)]
+            requests = [(own.get(declared.without, declared.without), objective.conditions)]
             (found,) = graph.evaluate(requests, space.columns(point))
             value = float(objective.reduced(found, 1)[0])
         if value is not None:

@@ -57,7 +57,8 @@ class Quantity:
         describe the host, such as its work per byte. If they differ between the designs of a study,
         each design is compared with another host.
     without : str
-        The quantity that has its value without the accelerator: the host's time for a time.
+        The output or input of the model with its value without the accelerator: the host's time for
+        a time.
     label : str
         The name for people, such as ``"call response time"``; see `label_of`.
     worth : float, optional

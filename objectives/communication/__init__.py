@@ -25,7 +25,7 @@ from objectives.communication.acceleration import (
     idle_functions,
     offload_functions,
 )
-from objectives.communication.calls import function_calls, program_run
+from objectives.communication.calls import function_calls, program_run, run_response
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication.verdict import (
@@ -53,6 +53,7 @@ __all__ = [
     "load_dataflows",
     "offload_functions",
     "program_run",
+    "run_response",
     "verdict",
     "verdict_table",
     "verdicts",

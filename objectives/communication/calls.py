@@ -18,7 +18,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, Requirement, model, requires
+from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
 from objectives.communication.acceleration import BITS, computing, parallel_code, placed, stored
 from objectives.communication.quantities import (
     Accelerators,
@@ -198,3 +198,63 @@ def program_run(
     rest = np.asarray(host_rest_time, dtype=np.float64)
     total, rest, calls = alike((rest + calls, rest, calls))
     return ProgramRun(total, rest, calls, host_run_time / total, run_rate * total)
+
+
+@dataclass(frozen=True, eq=False)
+class RunResponse:
+    """The outputs of `run_response`."""
+
+    run_response_time: Annotated[
+        Array,
+        Quantity(
+            "cycle",
+            "mean time of a run under load if the thread waits for each call",
+            low=0,
+            better="lower",
+            without="host_run_time",
+            label="run response time",
+        ),
+    ]
+    response_rest_time: Annotated[
+        Array, Quantity("cycle", "part on the host", low=0, part_of="run_response_time")
+    ]
+    response_calls_time: Annotated[
+        Array, Quantity("cycle", "response times of the calls", low=0, part_of="run_response_time")
+    ]
+
+
+@model
+@monotonic(run_response_time="+calls_per_run +call_time +host_rest_time =host_run_time")
+@np.errstate(all="ignore")
+def run_response(
+    calls_per_run: Annotated[Floats, CALLS_PER_RUN],
+    call_time: Annotated[
+        Floats,
+        Quantity(
+            "cycle",
+            "mean time from the arrival of a request to the end of its call, under load",
+            low=0,
+            better="lower",
+            typical=(100, 1e5),
+        ),
+    ],
+    host_rest_time: Annotated[Floats, HOST_REST_TIME],
+    host_run_time: Annotated[Floats, HOST_RUN_TIME],
+) -> RunResponse:
+    """Return the response time of a run under load if the thread waits for each of its calls.
+
+    ``host_rest_time + calls_per_run · call_time``. Unlike the time of one call, it compares designs
+    that accelerate different functions: a short call of a function that saves little leaves a long
+    rest. It is an upper estimate: `call_time` has the wait for earlier calls of the same thread,
+    and calls that are in flight together overlap (:func:`program_run` counts that).
+
+    `host_run_time` is the time without the accelerator, for answers.
+
+    >>> run = run_response(10.0, 600.0, host_rest_time=1000.0, host_run_time=12_000.0)
+    >>> float(run.run_response_time)
+    7000.0
+    """
+    calls = product(calls_per_run, call_time)
+    rest = np.asarray(host_rest_time, dtype=np.float64)
+    whole = np.asarray(host_run_time, dtype=np.float64)
+    return RunResponse(*alike((rest + calls, rest, calls, whole))[:3])

@@ -192,7 +192,7 @@ def test_the_wait_is_the_same_by_both_ways() -> None:
         ((1, 0.52, 10 / 2.5e9, 25e6, 0.0, 10.0, 1, 0.0, 12_500.0), 0.7240),
     ],
 )
-def test_the_case_studies_of_the_paper(case: tuple[float, ...], gain: float) -> None:
+def test_the_case_studies_of_the_page(case: tuple[float, ...], gain: float) -> None:
     threading, share, rate, overhead, latency, acceleration, cores, queue, switch = case
     found = host_speedup(
         threading,

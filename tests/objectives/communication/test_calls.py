@@ -14,6 +14,7 @@ from objectives.communication import (
     function_calls,
     load_dataflows,
     program_run,
+    run_response,
 )
 from objectives.communication.report import setting_of
 from objectives.communication.split import outermost, split
@@ -75,6 +76,8 @@ def test_a_run_whose_calls_nobody_disturbs_is_that_of_the_time_model(programs: D
     time = float(run.accelerated_time) + HOST["byte_time"] * work.returned
     assert whole.run_time == pytest.approx(time, rel=1e-12)
     assert whole.speedup == pytest.approx(float(run.host_time) / time, rel=1e-12)
+    waiting = run_response(calls.calls_per_run, interval, calls.host_rest_time, calls.host_run_time)
+    assert waiting.run_response_time == pytest.approx(time, rel=1e-12)
 
 
 def test_models_keep_the_contract(programs: Dataflows) -> None:

@@ -6,7 +6,7 @@
     aes-word, AES,    3.02,             125,                secworks/aes:README.md
 
 The comment lines are the keys of the catalog in TOML. An empty cell is a missing value. A word in
-parentheses is the provenance of a value, as in ``46 (derived)``.
+parentheses is the provenance of a value, as in ``46 (derived)``. A cell may have its own unit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 _KEYS = ("about", "source", "note", "provenance")
 """Columns that are keys of the entry; other columns without a unit are its facts."""
 _QUANTITY = re.compile(r"(\w+) \[([^\]]+)\]")
-_ABOUT = ("kernel", "variant", "device")
+_ABOUT = ("kernel", "variant", "device", "instructions")
 """Facts that describe an entry if the table has no column ``about``."""
 
 
@@ -66,9 +66,10 @@ def _entry(columns: list[str], cells: list[str]) -> dict[str, Any]:
     for column, cell in zip(columns, cells, strict=True):
         if cell and (quantity := _QUANTITY.fullmatch(column)):
             number, _, provenance = cell.removesuffix(")").partition(" (")
-            entry[quantity[1]] = value = {"value": number, "unit": quantity[2]}
-            with suppress(ValueError):  # a text is reported with its place by the reader
-                value["value"] = float(number)
+            value: dict[str, Any] = {"value": number}  # a text with its own unit, or a problem
+            with suppress(ValueError):
+                value = {"value": float(number), "unit": quantity[2]}
+            entry[quantity[1]] = value
             if provenance:
                 value["provenance"] = provenance
         elif cell:

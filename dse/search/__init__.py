@@ -11,6 +11,8 @@
     Evaluation of batches over threads, processes or a Dask cluster with the same code everywhere.
 `outcome`, `tally`, `convergence`, `reproduction`
     The kept designs, counts over all designs, the growth of the front, and its check.
+`portfolio`
+    The proven front over all choices of one option per kernel (a package).
 `diagnosis`
     Why no design is feasible, has no value or was skipped.
 `formulation`

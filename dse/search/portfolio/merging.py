@@ -1,0 +1,317 @@
+"""The front over all combinations of one option per kernel, merged kernel by kernel.
+
+The front of k kernels follows from the front of k - 1: F_k = nondominated(F_{k-1} + options_k),
+because a dominated part makes a dominated combination (Nemhauser and Ullmann, Discrete Dynamic
+Programming and Capital Allocation, Management Science 15(9), 1969). Limits and bounds drop partial
+sums that cannot be completed to a point of the front, as in Bazgan, Hugot and Vanderpooten,
+Solving efficiently the 0-1 multi-objective knapsack problem, Computers & Operations Research 36(1),
+2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dse.evaluate.front import distinct_front
+from dse.model.quantity import Array
+from dse.search.portfolio.completions import Bounds, Completions, find_completions
+from dse.search.portfolio.outer_sum import OuterSum
+from dse.search.portfolio.portfolio import Portfolio
+from dse.search.portfolio.tolerance_grid import ToleranceGrid
+from dse.search.workers import Threads
+
+_CAPACITY = 2_000_000
+_SMALL = 100_000  # sums of a merge that needs no tolerance
+_ALONE = Threads()
+_DIGITS = 2.0**43
+_FIRST_WIDTH = 1e-4
+_BISECTIONS = 6  # of the tolerance that leaves few enough points: to 1 % of it
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The partial sums after some merges.
+
+    Parameters
+    ----------
+    sums : ndarray, shape (points, coordinates)
+        Sums over the kernels that are merged.
+    choices : ndarray of uint16, shape (points, merged)
+        The option of each merged kernel, in the order of merging.
+    kept : ndarray of int, shape (merged,)
+        The number of points after each merge.
+    widths : ndarray, shape (merged, coordinates)
+        The logarithm of one plus the tolerance that each merge used.
+    strict : ndarray of bool, shape (merged,)
+        Whether the merge kept each combination that is within the limits.
+    """
+
+    sums: Array
+    choices: NDArray[np.uint16]
+    kept: NDArray[np.int64]
+    widths: Array
+    strict: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, coordinates: int) -> State:
+        """Return the state before the first merge: the sum of no kernel."""
+        zero, nothing = np.zeros((1, coordinates)), np.zeros((0, coordinates))
+        choices, kept = np.zeros((1, 0), np.uint16), np.zeros(0, np.int64)
+        return cls(zero, choices, kept, nothing, np.zeros(0, np.bool_))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as arrays, for a checkpoint."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> State:
+        """Return the state that `to_arrays` gave."""
+        return cls(**arrays)
+
+
+class PortfolioFront(NamedTuple):
+    """The Pareto front of a portfolio, and the numbers of its certificate.
+
+    For each feasible combination, a point of the front has objectives that are at most higher by
+    `proven`. Without a tolerance that is zero: the points are the distinct front.
+    If a merge was not `strict`, this holds for the combinations that stay within the limits with
+    their sums higher by `tolerance`. With a tolerance, `evaluate` must find the combination
+    feasible with these sums, too.
+    """
+
+    choices: NDArray[np.int64]
+    """The option of each kernel, shape (points, kernels); of equal sums the lowest choices."""
+    sums: Array
+    """Shape (points, coordinates), added in the order of kernels."""
+    objectives: Array
+    """Shape (points, objectives), ascending."""
+    combinations: int
+    """The number of combinations that the front covers."""
+    order: tuple[int, ...]
+    """The kernels in the order of merging."""
+    kept: tuple[int, ...]
+    """The number of partial sums after each merge."""
+    strict: bool
+    """Whether the front covers each combination within the limits."""
+    tolerance: Array
+    """Of each sum s, as a fraction of max(s, floor)."""
+    floors: Array
+    """The sums below which the tolerance is a fraction of these values."""
+    proven: Array
+    """Of each objective f, as a fraction of max(|f|, floor)."""
+    objective_floors: Array
+    """The objectives below which that is a fraction of these values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Merging:
+    """The merges of a portfolio: a step for each kernel, and the front after the last.
+
+    Parameters
+    ----------
+    portfolio : Portfolio
+        Kernels, limits and objectives.
+    tolerance : float or array_like of shape (coordinates,)
+        The fraction by which a sum of the front may be higher than necessary; see `ToleranceGrid`.
+        It is divided over the merges; small ones are exact.
+    floors : array_like of shape (coordinates,), optional
+        Positive; for sums below, the tolerance is a fraction of these values. By default the lowest
+        positive sum, or the range of sums that can be negative.
+    points : int, optional
+        The front has at most as many points. The tolerance grows as necessary.
+    capacity : int
+        A merge keeps at most as many partial sums. The tolerance grows as necessary.
+        A step uses about as many times 100 bytes per coordinate.
+    threads : Threads
+        Who works. The result does not depend on them.
+    """
+
+    portfolio: Portfolio
+    tolerance: ArrayLike = 0.0
+    floors: ArrayLike | None = None
+    points: int | None = None
+    capacity: int = _CAPACITY
+    threads: Threads = _ALONE
+
+    @cached_property
+    def rows(self) -> tuple[NDArray[np.int64], ...]:
+        """The options of each kernel that no other option of the kernel dominates."""
+        fronts = []
+        for options in self.portfolio.options:
+            finite = np.flatnonzero(np.isfinite(options).all(axis=1))
+            fronts.append(finite[distinct_front(options[finite])])
+        return tuple(fronts)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The order of merging: kernels with many options first, while there are few points."""
+        sizes = [len(rows) for rows in self.rows]
+        return tuple(sorted(range(len(sizes)), key=lambda kernel: (-sizes[kernel], kernel)))
+
+    @cached_property
+    def _options(self) -> list[Array]:
+        """The options in `rows`, in the order of merging."""
+        return [self.portfolio.options[kernel][self.rows[kernel]] for kernel in self.order]
+
+    @cached_property
+    def _completions(self) -> list[Completions]:
+        return find_completions(self._options, self.portfolio.ceiling)
+
+    @cached_property
+    def _lowest(self) -> Array:
+        """The lowest sum of each coordinate, added in the order of kernels: no sum is below."""
+        rows = zip(self.portfolio.options, self.rows, strict=True)
+        return np.asarray(sum(options[kept].min(axis=0) for options, kept in rows))
+
+    @cached_property
+    def _floors(self) -> Array:
+        whole = self._completions[0]
+        floors = _find_floors(np.concatenate(self._options), whole.low, whole.high)
+        return np.array(
+            np.broadcast_to(floors if self.floors is None else self.floors, floors.shape)
+        )
+
+    def start(self) -> State:
+        """Return the state before the first merge."""
+        return State.empty(len(self.portfolio.limits))
+
+    def step(self, state: State) -> State:
+        """Return the state after the merge of the next kernel."""
+        stage = len(state.kept)
+        before, after = self._completions[stage : stage + 2]
+        bounds = Bounds.of(self.portfolio, self._lowest, state.sums, before.samples)
+        viable = bounds.viable_rows(state.sums, before.corners)
+        sums, earlier = state.sums[viable], state.choices[viable]
+        options, rows = self._options[stage], self.rows[self.order[stage]].astype(np.uint16)
+        by_kernel = np.argsort(self.order[: stage + 1])
+
+        def choices(parents: NDArray[np.int64], picks: NDArray[np.int64]) -> NDArray[np.uint16]:
+            return np.column_stack([earlier[parents], rows[picks]])
+
+        outer = OuterSum(
+            sums,
+            options,
+            lambda values: bounds.viable(values, after.low),
+            lambda parents, picks: choices(parents, picks)[:, by_kernel],
+            self.threads,
+        )
+        total = np.log1p(np.broadcast_to(self.tolerance, self.portfolio.limits.shape))
+        left = np.maximum(total - state.widths.sum(axis=0), 0) / (len(self.order) - stage)
+        widths = np.zeros(len(left)) if len(sums) * len(options) <= _SMALL else left
+        grid = ToleranceGrid(after.low, self._floors, self.portfolio.limits - after.high, widths)
+        weights = total if total.any() else np.ones(len(total))
+        front, used = outer.front(grid, self.capacity, weights)
+        return State(
+            front.values,
+            choices(front.parents, front.picks),
+            np.append(state.kept, len(front.parents)),
+            np.vstack([state.widths, used.widths]),
+            np.append(state.strict, (used.safe == grid.safe).all()),
+        )
+
+    def front(self, state: State) -> PortfolioFront:
+        """Return the front after the last merge."""
+        portfolio = self.portfolio
+        choices = state.choices[:, np.argsort(self.order)].astype(np.int64)
+        choices = choices[np.lexsort(choices.T[::-1])]
+        sums = portfolio.sums(choices)
+        objectives, feasible = portfolio.judge(sums)
+        choices, sums, objectives = choices[feasible], sums[feasible], objectives[feasible]
+        tolerance = np.expm1(state.widths.sum(axis=0))
+        proven, floors = self._proven(sums, objectives, tolerance)
+        rows = np.flatnonzero(distinct_front(_without_last_digits(objectives)))
+        if self.points is not None and len(rows) > self.points:
+            kept, width = _thin(objectives[rows], self.points, floors)
+            rows, proven = rows[kept], (1 + proven) * np.exp(width) - 1
+        rows = rows[np.lexsort(objectives[rows].T[::-1])]
+        return PortfolioFront(
+            choices[rows],
+            sums[rows],
+            objectives[rows],
+            portfolio.combinations,
+            self.order,
+            tuple(state.kept.tolist()),
+            bool(state.strict.all()),
+            tolerance,
+            self._floors,
+            proven,
+            floors,
+        )
+
+    def _proven(self, sums: Array, objectives: Array, tolerance: Array) -> tuple[Array, Array]:
+        """Return by how much the objectives may be higher than of combinations that sums cover.
+
+        A sum s' covers sums s with s' <= s + e max(s, floor); the lowest of them has the best
+        objectives that may be missed.
+        """
+        if not len(objectives):
+            return np.zeros(objectives.shape[1]), np.ones(objectives.shape[1])
+        floors = _find_floors(objectives, objectives.min(axis=0), objectives.max(axis=0))
+        step = tolerance * self._floors
+        lowered = np.where(sums - step > self._floors, sums / (1 + tolerance), sums - step)
+        best, _ = self.portfolio.evaluate(np.maximum(lowered, self._lowest))
+        excess = np.zeros_like(objectives)
+        np.subtract(objectives, best, out=excess, where=objectives != best)
+        fraction = excess / np.maximum(np.abs(best), floors)
+        return fraction.max(axis=0), floors
+
+
+def _without_last_digits(values: Array) -> Array:
+    """Return values to 13 significant digits: sums that are equal but for rounding are equal."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.round(mantissa * _DIGITS) / _DIGITS, exponent))
+
+
+def _find_floors(values: Array, low: Array, high: Array) -> Array:
+    """Return the lowest positive value of each column, or its range if it has negative values."""
+    positive = np.where(low > 0, low, np.where(values > 0, values, np.inf).min(axis=0))
+    floors = np.where(values.min(axis=0) < 0, high - low, positive)
+    return np.where(np.isfinite(floors) & (floors > 0), floors, 1.0)
+
+
+def _thin(objectives: Array, points: int, floors: Array) -> tuple[NDArray[np.bool_], float]:
+    """Return which rows cover all others within a tolerance, and the logarithm of one plus it."""
+    zero = np.zeros_like(floors)
+
+    def cover(width: float) -> NDArray[np.bool_]:
+        grid = ToleranceGrid(zero, floors, zero + np.inf, zero + width)
+        return distinct_front(grid.keys(objectives))
+
+    low, high = 0.0, _FIRST_WIDTH
+    while np.count_nonzero(rows := cover(high)) > points:
+        low, high = high, 2 * high
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        fewer = cover(middle)
+        if np.count_nonzero(fewer) > points:
+            low = middle
+        else:
+            rows, high = fewer, middle
+    return rows, high
+
+
+def merge(portfolio: Portfolio, **settings: Any) -> PortfolioFront:
+    """Return the front of a portfolio, with the settings of `Merging`.
+
+    Examples
+    --------
+    >>> options = (np.array([[3.0, 0.0], [1.0, 2.0]]), np.array([[2.0, 0.0], [1.0, 1.0]]))
+    >>> def evaluate(sums):
+    ...     return sums, np.ones(len(sums), dtype=bool)
+    >>> front = merge(Portfolio(options, np.array([np.inf, 2.0]), evaluate))
+    >>> front.objectives
+    array([[3., 2.], [4., 1.], [5., 0.]])
+    >>> front.choices.tolist()
+    [[1, 0], [0, 1], [0, 0]]
+    """
+    merging = Merging(portfolio, **settings)
+    state = merging.start()
+    for _ in portfolio.options:
+        state = merging.step(state)
+    return merging.front(state)

@@ -1,0 +1,151 @@
+"""The front of all sums of two sets of points, without most of the sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.front import distinct_front
+from dse.model.quantity import Array
+from dse.search.portfolio.dominance import Blocks, DominanceTable
+from dse.search.portfolio.tolerance_grid import ToleranceGrid
+from dse.search.workers import Threads
+
+_ROWS = 1 << 16  # sums at once: their columns stay in the cache
+_BLOCK = 32  # neighbouring points that are tested together
+_ROUND = 16  # tasks between two tables, whatever the number of threads
+_MIN_WAITING = 1 << 18  # sums that wait for the exact filter
+
+
+class Sums(NamedTuple):
+    """Sums of a point and an option each."""
+
+    values: Array
+    """Shape (sums, coordinates)."""
+    parents: NDArray[np.int64]
+    """The row of the point."""
+    picks: NDArray[np.int64]
+    """The row of the option."""
+
+    def rows(self, rows: NDArray[Any]) -> Sums:
+        """Return some of the sums: positions, or a mask."""
+        return Sums(self.values[rows], self.parents[rows], self.picks[rows])
+
+    @classmethod
+    def empty(cls, coordinates: int) -> Sums:
+        """Return no sums."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(np.zeros((0, coordinates)), nothing, nothing)
+
+    @classmethod
+    def joined(cls, parts: list[Sums]) -> Sums:
+        """Return the sums of all parts."""
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class OuterSum:
+    """All sums of a point and an option.
+
+    Parameters
+    ----------
+    points : ndarray, shape (points, coordinates)
+    options : ndarray, shape (options, coordinates)
+    viable : callable
+        Which sums may stay, shape (sums,); if one may not, neither may a higher one.
+    choices : callable
+        A row of integers for each pair of a point and an option, given as two arrays of rows. Of
+        equal sums the one with the lowest row stays.
+    threads : Threads
+        Who works. The result does not depend on them.
+    """
+
+    points: Array
+    options: Array
+    viable: Callable[[Array], NDArray[np.bool_]]
+    choices: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[Any]]
+    threads: Threads
+
+    def front(
+        self, grid: ToleranceGrid, capacity: int, weights: Array
+    ) -> tuple[Sums, ToleranceGrid]:
+        """Return the viable sums that no other covers on a grid; of equal cells the lowest sum.
+
+        Blocks of neighbouring points are tested by their lower corners, then their sums, with a
+        table of viable sums; the exact filter settles the rest. If more than `capacity` sums are
+        left, the grid becomes coarser by `weights`. The grid is returned, too.
+        """
+        blocks = Blocks.of(self.points, _BLOCK)
+        table = self._first_table(grid, blocks.central)
+        pairs = len(blocks.first) * len(self.options)
+        settled, waiting = Sums.empty(self.points.shape[1]), list[Sums]()
+        for low in range(0, pairs, _ROUND * _ROWS):
+            runs = range(low, min(low + _ROUND * _ROWS, pairs), _ROWS)
+            search = partial(self._search, blocks, grid, table)
+            tasks = ((run, min(run + _ROWS, pairs)) for run in runs)
+            waiting += self.threads.each(search, tasks)
+            held = sum(len(sums.parents) for sums in waiting)
+            last = low + _ROUND * _ROWS >= pairs
+            if last or held > max(_MIN_WAITING, len(settled.parents) // 2):
+                settled, waiting = self._settle([settled, *waiting], grid), []
+                while len(settled.parents) > capacity:
+                    grid = grid.coarsened(weights)
+                    settled = self._settle([settled], grid)
+                table = DominanceTable.of(grid.keys(settled.values))
+        return settled, grid
+
+    def _first_table(self, grid: ToleranceGrid, rows: NDArray[np.int64]) -> DominanceTable:
+        """Return a table of the viable sums of some points and all options."""
+        front = np.zeros((0, self.points.shape[1]))
+        table = DominanceTable.of(front)
+        run = max(1, _ROUND * _ROWS // len(self.options))
+        for start in range(0, len(rows), run):
+            sums = self.points[rows[start : start + run], None] + self.options
+            sums = sums.reshape(-1, front.shape[1])
+            keys = grid.keys(sums[self._kept(sums, grid, table)])
+            front = np.concatenate([front, keys])
+            front = front[distinct_front(front)]
+            table = DominanceTable.of(front)
+        return table
+
+    def _search(
+        self, blocks: Blocks, grid: ToleranceGrid, table: DominanceTable, low: int, high: int
+    ) -> Sums:
+        """Return the sums of some pairs of a block and an option that the table does not drop."""
+        block, pick = np.divmod(np.arange(low, high), len(self.options))
+        corners = Sums(blocks.corners[block] + self.options[pick], block, pick)
+        corners = corners.rows(self._kept(corners.values, grid, table))
+        parts = [Sums.empty(self.points.shape[1])]
+        run = _ROWS // _BLOCK
+        for start in range(0, len(corners.parents), run):
+            block, pick = corners.parents[start : start + run], corners.picks[start : start + run]
+            places = (blocks.first[block][:, None] + np.arange(_BLOCK)).ravel()
+            inside = places < len(blocks.order)
+            parents, pick = blocks.order[places[inside]], np.repeat(pick, _BLOCK)[inside]
+            sums = Sums(self.points[parents] + self.options[pick], parents, pick)
+            parts.append(sums.rows(self._kept(sums.values, grid, table)))
+        return Sums.joined(parts)
+
+    def _kept(self, sums: Array, grid: ToleranceGrid, table: DominanceTable) -> NDArray[np.int64]:
+        """Return the rows of sums that the table does not dominate, and that are viable."""
+        rows = np.flatnonzero(~table.dominates(grid.keys(sums)))
+        return rows[self.viable(sums[rows])]
+
+    def _settle(self, parts: list[Sums], grid: ToleranceGrid) -> Sums:
+        """Return the sums that no other covers; of equal ones those with the lowest choices."""
+        joined = Sums.joined(parts)
+        joined = joined.rows(np.lexsort(joined.values.T[::-1]))
+        equal = (joined.values[1:] == joined.values[:-1]).all(axis=1)
+        if equal.any():
+            tied = np.append(False, equal) | np.append(equal, False)
+            rows, group = np.flatnonzero(tied), np.cumsum(np.append(True, ~equal))
+            choices = self.choices(joined.parents[rows], joined.picks[rows])
+            order = np.arange(len(tied))
+            order[rows] = rows[np.lexsort((*choices.T[::-1], group[rows]))]
+            joined = joined.rows(order)
+        return joined.rows(distinct_front(grid.keys(joined.values)))

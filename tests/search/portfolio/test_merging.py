@@ -1,0 +1,84 @@
+"""The front of a portfolio against all combinations, HiGHS, and its own certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dse.model import Array
+from dse.search.portfolio.merging import Merging, State, merge
+from dse.search.workers import Threads
+from tests.search.portfolio.systems import (
+    accelerators,
+    enumerated,
+    evaluate_sums,
+    random_system,
+    shortest_time,
+)
+
+
+def excess(front: Array, others: Array) -> float:
+    """Return by how much the best point of the front for another is above it, at most."""
+    return max((float((front - point).max(axis=1).min()) for point in others), default=0.0)
+
+
+@pytest.mark.parametrize("group", range(10))
+def test_random_systems_equal_all_combinations(group: int) -> None:
+    for seed in range(30 * group, 30 * group + 30):
+        portfolio = random_system(seed)
+        choices, objectives = enumerated(portfolio)
+        front = merge(portfolio)
+        # each covers the other to 1e-12 of sums up to about ten
+        assert excess(front.objectives, objectives) <= 1e-12
+        assert excess(objectives, front.objectives) <= 1e-12
+        rows = np.concatenate(portfolio.options)
+        if portfolio.evaluate is evaluate_sums and (rows == np.round(rows)).all():
+            assert (front.choices == choices).all()
+            assert (front.objectives == objectives).all()
+        assert front.proven.max() == 0 and front.strict
+        assert front.combinations == np.prod([len(options) for options in portfolio.options])
+
+
+@pytest.mark.parametrize("kernels", [6, 20])
+def test_times_at_budgets_equal_highs(kernels: int) -> None:
+    portfolio = accelerators(kernels, 12, seed=kernels)
+    front = merge(portfolio)
+    for area in np.linspace(0, 10_000 * kernels, 5) + 0.5:  # amounts are whole numbers
+        within = front.objectives[:, 1] <= area
+        best = front.objectives[within, 0].min()
+        assert best == pytest.approx(shortest_time(portfolio, area), rel=1e-9)
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_no_random_combination_is_better_by_more_than_the_tolerance(objectives: int) -> None:
+    portfolio = accelerators(*((14, 200) if objectives == 2 else (5, 40)), objectives)
+    front = merge(portfolio, tolerance=0.02)
+    assert (front.tolerance <= 0.02 + 1e-12).all() and (front.proven <= 0.02 + 1e-9).all()
+    assert len(front.choices) < len(merge(portfolio).choices) / 2
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(0, len(options), 1_000) for options in portfolio.options]
+    sums = portfolio.sums(np.column_stack(columns))
+    allowed = sums + front.proven * np.maximum(np.abs(sums), front.objective_floors)
+    assert excess(front.objectives, allowed) <= 1e-9
+
+
+def test_workers_and_checkpoints_do_not_change_the_front() -> None:
+    portfolio = accelerators(4, 40, 3)
+    alone = merge(portfolio, tolerance=0.01)
+    merging = Merging(portfolio, tolerance=0.01, threads=Threads(2))
+    state = merging.start()
+    for _ in portfolio.options:
+        state = State.from_arrays(merging.step(state).to_arrays())
+    front = merging.front(state)
+    assert (front.choices == alone.choices).all()
+    assert front.objectives.tobytes() == alone.objectives.tobytes()
+
+
+def test_a_bounded_front_covers_the_exact_one_within_its_tolerance() -> None:
+    portfolio = accelerators(3, 30, 4)
+    exact = merge(portfolio).objectives
+    front = merge(portfolio, points=100)
+    assert len(front.choices) <= 100 < len(exact)
+    assert (front.proven > 0).all() and (front.proven < 0.5).all()
+    allowed = exact + front.proven * np.maximum(np.abs(exact), front.objective_floors)
+    assert excess(front.objectives, allowed) <= 1e-9

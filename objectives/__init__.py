@@ -1,14 +1,15 @@
 """Models: plain annotated functions over arrays; the engine imports none of them.
 
-Packages: ``communication``, ``machine``, ``partition`` and ``sharing`` are models; ``programs``
-reads profiles for them; ``drafts`` writes first studies.
+Packages: ``communication``, ``machine``, ``partition``, ``portfolio`` and ``sharing`` are models;
+``programs`` reads profiles for them; ``drafts`` writes first studies.
 
 Modules:
 
 * ``accelerometer``: the throughput of a core that offloads;
+* ``cost``: the cost and the embodied carbon of a die;
 * ``energy``: the energy of a call;
 * ``logca``: the speedup of an offload, and the granularities for which it is beneficial;
 * ``power_law``: granularities at which a power law and a line cross;
 * ``quantities``: the quantities that several packages use;
-* ``queues``: the waits of M/D/q queues.
+* ``queues``: the waits of M/D/q, M/G/1 and M/G/c queues.
 """

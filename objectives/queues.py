@@ -1,4 +1,4 @@
-"""Waiting for servers that take a constant time, under Poisson arrivals: M/D/1 and M/D/q.
+"""Waiting for servers under Poisson arrivals: M/D/q with a constant service time, M/G/1, M/G/c.
 
 The queue of M/D/q is the queue of q servers which all start at each tick of one service. Its
 generating function has q − 1 unknowns, fixed by the zeros of ``z^q = exp(qρ(z − 1))`` in the unit
@@ -47,6 +47,66 @@ def constant_service_wait(load: Floats, servers: Floats = 1.0) -> Array:
     shared = (servers > 1) & (load > 0) & (load < 1)
     wait[shared] = _shared_wait(load[shared], servers[shared])
     return wait[()]
+
+
+def mixed_service_wait(load: Floats, moment: Floats) -> Array:
+    """Return the mean wait of M/G/1; inf from a load of 1 on.
+
+    Parameters
+    ----------
+    load : array_like
+        Σ rate · time over the kinds of calls.
+    moment : array_like
+        Σ rate · time² [s].
+
+    Returns
+    -------
+    ndarray
+        ``moment / 2(1 − load)`` [s] (Pollaczek and Khinchine).
+
+    >>> float(mixed_service_wait(0.5, 0.25e-3))
+    0.0003
+    """
+    load = np.asarray(load, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        wait = np.where(load < 1, moment / (2 * (1 - load)), np.inf)
+    return np.where(np.isnan(load), np.nan, wait)[()]
+
+
+def pooled_wait(load: Floats, moment: Floats, servers: Floats) -> Array:
+    """Return the mean wait of M/G/c, approximately; inf from a load of c on.
+
+    Parameters
+    ----------
+    load, moment : array_like
+        As for :func:`mixed_service_wait`, of all servers together.
+    servers : array_like
+        c, whole numbers of at least 1.
+
+    Returns
+    -------
+    ndarray
+        ``C(c, a) / (c − a) · moment / 2a`` with the load a and Erlang's C: the wait of M/M/c times
+        (1 + v²) / 2, v the coefficient of variation (A. O. Allen, Probability, Statistics and
+        Queueing Theory, 1990, section 5.3; Allen and Cunneen). It is exact for c = 1 and for
+        exponential times.
+
+    >>> float(pooled_wait(0.5, 0.5, 1)), float(pooled_wait(1.0, 2.0, 2))
+    (0.5, 0.3333)
+    """
+    load, moment, servers = np.broadcast_arrays(
+        *(np.asarray(values, dtype=np.float64) for values in (load, moment, servers))
+    )
+    from scipy.special import gammaincc, gammaln  # slow to import
+
+    with np.errstate(all="ignore"):
+        # Erlang's B: the Poisson probability of c over that of at most c.
+        blocking = np.exp(servers * np.log(load) - load - gammaln(servers + 1))
+        blocking /= gammaincc(servers + 1, load)
+        waiting = servers * blocking / (servers - load * (1 - blocking))
+        wait = waiting / load * moment / (2 * (servers - load))
+        wait = np.where(load == 0, np.where(servers > 1, 0.0, moment / 2), wait)
+        return np.where(load >= servers, np.inf, wait)[()]
 
 
 def _shared_wait(load: Array, servers: Array) -> Array:

@@ -44,6 +44,7 @@ gram = [mass] = g
 newton = 1e3 * gram * meter / second ** 2 = N
 joule = newton * meter = J
 watt = joule / second = W
+watt_hour = 3600.0 * joule = Wh
 percent = 0.01 = %
 operation = [] = op = count = instruction
 lut = [lut] = LUT
@@ -56,6 +57,7 @@ slice = [slice]
 element = [element]
 stream = [stream]
 call = [call]
+dollar = [currency] = USD
 """.strip().splitlines()
 """The vocabulary as pint reads it: prefixes, then units.
 

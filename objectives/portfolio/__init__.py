@@ -1,0 +1,60 @@
+"""Several kernels that share cores, a link and an area: the system of docs/portfolio.md.
+
+Modules:
+
+* ``quantities``: the quantities of a kernel, and their sums;
+* ``kernel``: a kernel on the host or on an engine, and the loads that it adds to a system;
+* ``shared``: waits, utilizations and times of a system, from the sums of these loads.
+"""
+
+from objectives.portfolio.kernel import (
+    CallCosts,
+    EngineQueue,
+    KernelArea,
+    KernelLoads,
+    call_costs,
+    engine_queue,
+    engine_service,
+    host_call,
+    kernel_area,
+    kernel_loads,
+    kernel_power,
+    kernel_traffic,
+    shared_engine_queue,
+)
+from objectives.portfolio.shared import (
+    HostUse,
+    LinkQueue,
+    Mix,
+    host_queue,
+    host_use,
+    link_queue,
+    mix,
+    rate_growth,
+    system_power,
+)
+
+__all__ = [
+    "CallCosts",
+    "EngineQueue",
+    "HostUse",
+    "KernelArea",
+    "KernelLoads",
+    "LinkQueue",
+    "Mix",
+    "call_costs",
+    "engine_queue",
+    "engine_service",
+    "host_call",
+    "host_queue",
+    "host_use",
+    "kernel_area",
+    "kernel_loads",
+    "kernel_power",
+    "kernel_traffic",
+    "link_queue",
+    "mix",
+    "rate_growth",
+    "shared_engine_queue",
+    "system_power",
+]

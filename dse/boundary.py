@@ -20,6 +20,8 @@ from dse.problems import LONGEST_MESSAGE, DseError, printable, shorten, without_
 
 INPUT = 2
 """The exit code of a command that cannot use its input."""
+UNMET = 3
+"""The exit code of a run with a target that no design meets."""
 UNFORESEEN = 70
 """The exit code after an exception that no code expects: EX_SOFTWARE of BSD's sysexits.h."""
 INTERRUPTED = 130

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from dse.boundary import INPUT, INTERRUPTED, end_with, reader
+from dse.boundary import INPUT, INTERRUPTED, UNMET, end_with, reader
 from dse.options import Readable, Written, option
 from dse.problems import LONGEST_MESSAGE, shorten
 
@@ -119,7 +119,8 @@ def run_command(
     """Run STUDY and write the report, the tables and the storage into a run folder.
 
     A run that was cut short continues where it stopped. A finished run of the same study is not
-    repeated. An edited study takes the folder. Its old run moves to NAME.1.
+    repeated. An edited study takes the folder. Its old run moves to NAME.1. The exit code is 3 if
+    no design meets the target.
     """
     from dse.result.folder import MARKER, REPORT, default_folder, read_answer
     from dse.result.lease import is_finished_run_of
@@ -159,6 +160,8 @@ def run_command(
     terminal.summary(result, folder / REPORT, read_answer(place))
     if result.certificate.stopped == "interrupted":
         sys.exit(INTERRUPTED)
+    if result.target is not None and not result.target.designs:
+        sys.exit(UNMET)
 
 
 def _connected(address: str | None) -> AbstractContextManager[Cluster | None]:
@@ -467,8 +470,8 @@ def schema_command(what: str) -> None:
 def main() -> None:
     """Run the command line.
 
-    Exit codes: 0 done; 1 a model's error, or a refuted certificate; 2 bad input; 3 the profiled
-    program did not complete; 70 an unforeseen error; 130 Ctrl-C.
+    Exit codes: 0 done; 1 a model's error, or a refuted certificate; 2 bad input; 3 no design meets
+    the target, or the profiled program did not complete; 70 an unforeseen error; 130 Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):  # a terminal without β shows "?", not an error
         if isinstance(stream, io.TextIOWrapper):

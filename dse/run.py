@@ -32,6 +32,7 @@ from dse.search.diagnosis import (
     explain_infeasibility,
     explain_undefined_objective,
 )
+from dse.search.formulation import refuse_own_hosts
 from dse.search.outcome import Outcome
 from dse.search.reproduction import Reproduction, reproduce
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers, is_late
@@ -124,10 +125,11 @@ def run(
     InfeasibleError
         If no design is feasible.
     InputError
-        If the folder cannot be used.
+        If the folder cannot be used, or an objective compares each design with its own host.
     StoppedError
         If a model raised; what was done is saved first.
     """
+    refuse_own_hosts(study.evaluator, str(study.path or study.name))
     team = workers_of(study, workers, cluster)
     if out is None:
         with _open_storage(study, None) as store:

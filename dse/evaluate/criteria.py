@@ -210,6 +210,8 @@ class Objective:
         The declared value above which a maximized quantity is beneficial.
     weight : float
         Its exponent in the product that selects the recommended design.
+    own_host : bool
+        Whether designs may each be compared with their own host.
     """
 
     name: str
@@ -223,6 +225,7 @@ class Objective:
     reduction: Reduction | None = None
     worth: float | None = None
     weight: float = 1.0
+    own_host: bool = False
 
     @property
     def sign(self) -> float:

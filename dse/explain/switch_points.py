@@ -3,7 +3,10 @@
 Each input value that may be off takes values from its own to both bounds of its range, and nothing
 else changes. The study gives the range. An assumed input value without a range is halved and
 doubled. Between the last value with the same recommendation and the first with another one, further
-values narrow the switch point down.
+values narrow the switch point down: first with the designs that were recommended, as a recommended
+design stays so if others are left out, and then with all candidates at both sides of the point.
+
+The effort is counted in evaluations. It bounds the candidates and the values of an input.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from dse.explain.robustness import evaluate_samples, select_candidates
 from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
 from dse.model.section import Table
-from dse.model.values import amount, plural, show, worded
+from dse.model.values import plural, show, worded
 from dse.problems import InputError
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
@@ -38,12 +41,15 @@ from dse.study.study import ResolvedStudy, rewritten
 FACTOR = 2.0
 """The factor by which an assumed input value without a range changes."""
 _INSIDE = (0.025, 0.975)  # of a law without ends
-_STEPS = 4  # values on each side: a recommendation that changes back between two is not seen
+_STEPS = (4, 2, 1)  # values on each side of an input value, as many as the budget allows
+_PARTS = 4  # into which a further round divides the interval with a switch point
 _TOLERANCE = 2e-4  # of a switch point: three digits
-_EVALUATIONS = 1 << 19  # up to so many, all designs of the space are evaluated again
+_EVALUATIONS = 1 << 12  # of designs in scenarios, if the search had fewer
+_EFFORT = 4  # evaluations, as a multiple of the search's
+_RUN = 1 << 9  # evaluations that a run spends on them: else `LATER`
 _FRONT = 1_000  # designs of a front that are all evaluated again
-_SLOW = 5.0, 0.02  # seconds of a search, and of each design, above which models are slow
 LATER = "dse explain searches them"
+SLOW = "not searched: a guided search is for slow models"
 _LISTED = 3  # switch points in the answer
 Select: TypeAlias = Callable[[Array], int | None]
 """The row that is recommended of feasible designs (designs, objectives), lower is better."""
@@ -240,9 +246,10 @@ def find_switch_points(
     ranges = [(f, r[0]) for f in study.inputs if (r := input_range(study, f)) is not None]
     if not ranges or isinstance(evaluator.space, TableSpace):
         return None
-    changes = 1 + 2 * _STEPS * len(ranges)
-    numbers, points, complete = _candidates(study, result, recommended, changes)
-    why = describe_slowness(result) or ("" if complete or thorough else LATER)
+    candidates = _select_candidates(study, result, recommended, len(ranges))
+    numbers, points, steps = candidates.numbers, candidates.points, candidates.steps
+    small = candidates.all and len(numbers) * (1 + 2 * steps * len(ranges)) <= _RUN
+    why = SLOW if is_guided(result) else "" if small or thorough else LATER
     if why:
         return SwitchPoints((), why)
 
@@ -251,22 +258,43 @@ def find_switch_points(
         row = select(values[kept] * evaluator.signs) if len(kept) else None
         return None if row is None else int(kept[row])
 
-    (own,) = vary_inputs(study, [(ranges[0][0], ())], points)
-    base = None if own is None else recommend(own[0][0], own[1][0])
+    def find_rows(
+        asked: Sequence[tuple[StudyInput, tuple[float, ...]]], rows: NDArray[np.intp]
+    ) -> Iterator[list[int | None]]:
+        """Yield which of some candidates is recommended at each value; nothing if a model raises.
+
+        The first is at the input's own value.
+        """
+        for varied in vary_inputs(study, asked, {n: v[rows] for n, v in points.items()}):
+            found = [] if varied is None else [recommend(*v) for v in zip(*varied, strict=True)]
+            yield [None if row is None else int(rows[row]) for row in found]
+
+    every = np.arange(len(numbers))
+    (own,) = find_rows([(ranges[0][0], ())], every)
+    base = own[0] if own else None
     if base is None or numbers[base] != recommended:
         return SwitchPoints((), "not searched: the middles of the inputs give another design")
     whole = {name for name, q in evaluator.model_graph.quantities.items() if q.integer}
-    searched = brackets = [
+    brackets = [
         _Bracket(given, given.name in whole, base, float(given.value), end, base)
         for given, ends in ranges
         for end in ends
     ]
-    while searched:
-        asked = [(bracket.given, bracket.between) for bracket in searched]
-        for bracket, varied in zip(searched, vary_inputs(study, asked, points), strict=True):
-            rows = [] if varied is None else [recommend(*v) for v in zip(*varied, strict=True)]
-            bracket.narrow(rows[1:])
-        searched = [b for b in brackets if b.row != base and b.between]
+    first = [bracket.between(steps) for bracket in brackets]
+    asked = [(bracket.given, values) for bracket, values in zip(brackets, first, strict=True)]
+    for bracket, values, rows in zip(brackets, first, find_rows(asked, every), strict=True):
+        bracket.narrow(values, rows[1:])
+        bracket.known = bracket.inside
+    switching = [bracket for bracket in brackets if bracket.row != base]
+    while switching:
+        some = np.unique([base, *(b.row for b in switching if b.row is not None)])
+        while narrowed := [(b, v) for b in switching if (v := b.between(_PARTS))]:
+            seen = find_rows([(bracket.given, values) for bracket, values in narrowed], some)
+            for (bracket, values), rows in zip(narrowed, seen, strict=True):
+                bracket.narrow(values, rows[1:])
+        sides = [(bracket.given, (bracket.inside, bracket.outside)) for bracket in switching]
+        pairs = zip(switching, find_rows(sides, every), strict=True)
+        switching = [bracket for bracket, rows in pairs if not bracket.confirm(rows[1:])]
     labels = evaluator.space.labels(points)
 
     def point(bracket: _Bracket) -> SwitchPoint:
@@ -279,16 +307,12 @@ def find_switch_points(
 
     found = [point(bracket) for bracket in brackets if bracket.row != base]
     found.sort(key=lambda p: abs(p.value - p.now) / (abs(p.now) or 1.0))
-    where = "all of the space" if complete else "on and near the front"
-    return SwitchPoints(tuple(found), f"among {plural(len(numbers), 'design')}, {where}")
+    return SwitchPoints(tuple(found), str(candidates))
 
 
-def describe_slowness(result: Result) -> str:
-    """Return why no design of a study is evaluated again; empty unless its models are slow."""
-    seconds = float(result.provenance.get("seconds") or 0.0)
-    per_design = seconds / max(1, result.certificate.evaluated)
-    slow = seconds > _SLOW[0] and per_design > _SLOW[1]
-    return f"not searched: a design takes {amount(per_design, 's')}" if slow else ""
+def is_guided(result: Result) -> bool:
+    """Return whether a result comes from a guided search: then models are slow."""
+    return result.certificate.method == "guided"
 
 
 @dataclass
@@ -301,10 +325,14 @@ class _Bracket:
     inside: float
     outside: float
     row: int | None
+    known: float = math.nan
+    """A value at which `base` is recommended among all candidates."""
 
-    @property
-    def between(self) -> tuple[float, ...]:
-        """The values to evaluate, evenly in the logarithm if positive; none at three digits."""
+    def between(self, parts: int) -> tuple[float, ...]:
+        """Return the values that divide the interval, in the logarithm if positive.
+
+        None if it is known to three digits.
+        """
         known = {self.inside}
         if self.row != self.base:
             known.add(self.outside)
@@ -312,13 +340,12 @@ class _Bracket:
             if abs(self.outside - self.inside) <= width:
                 return ()
         spaced = np.geomspace if min(self.inside, self.outside) > 0 else np.linspace
-        values = spaced(self.inside, self.outside, _STEPS + 1)
+        values = spaced(self.inside, self.outside, parts + 1)
         values = np.round(values) if self.integer else values
         return tuple(v for v in dict.fromkeys(values.tolist()) if v not in known)
 
-    def narrow(self, rows: Sequence[int | None]) -> None:
-        """Keep the first value of `between` at which another design is recommended."""
-        values = self.between
+    def narrow(self, values: Sequence[float], rows: Sequence[int | None]) -> None:
+        """Keep the first of some values at which another design is recommended."""
         for value, row in zip(values, rows, strict=False):
             if row != self.base:
                 self.outside, self.row = value, row
@@ -327,16 +354,72 @@ class _Bracket:
         if len(rows) < len(values):  # a model raises
             self.inside = self.outside
 
+    def confirm(self, rows: Sequence[int | None]) -> bool:
+        """Take the recommendations of all candidates inside and outside.
 
-def _candidates(
-    study: ResolvedStudy, result: Result, recommended: int, changes: int
-) -> tuple[NDArray[np.int64], Points, bool]:
-    """Return the numbers and points of the designs to evaluate again, and whether they are all."""
-    space, front = study.evaluator.space, result.front.designs.index
+        Return whether `base` is recommended inside. Else the switch point is nearer.
+        """
+        if not rows or rows[0] == self.base:
+            self.row = rows[1] if rows else self.row
+            return True
+        self.outside, self.row, self.inside = self.inside, rows[0], self.known
+        return False
+
+
+# Candidates -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The designs to evaluate again, and the values on each side of an input value."""
+
+    numbers: NDArray[np.int64]
+    points: Points
+    steps: int
+    where: str
+
+    @property
+    def all(self) -> bool:
+        return self.where == _WHOLE
+
+    def __str__(self) -> str:
+        return (
+            f"among {plural(len(self.numbers), 'design')} {self.where}, at {2 * self.steps} values "
+            "of each input; a change that reverts between two is not seen"
+        )
+
+
+_WHOLE = "(all of the space)"
+
+
+def _select_candidates(
+    study: ResolvedStudy, result: Result, recommended: int, inputs: int
+) -> _Candidates:
+    """Return the most designs, and for them the most values, that the budget allows."""
+    space, scenarios = study.evaluator.space, study.evaluator.scenarios
+    front = result.front.designs.index.to_numpy()
     size = space.size if result.certificate.numbered else None
-    if size is not None and size * changes <= _EVALUATIONS:
-        return np.arange(size), space.from_index(np.arange(size)), True
-    near = [*select_candidates(result, 1), *(front if len(front) <= _FRONT else ())]
-    numbers = np.unique([recommended, *near])
+    budget = max(_EVALUATIONS // scenarios, _EFFORT * result.certificate.evaluated)
+    steps = _STEPS[-1]
+    if size is not None and size * (1 + 2 * steps * inputs) <= budget:
+        choices = [(np.arange(size), _WHOLE)]
+    else:
+        near = [*select_candidates(result, 1), *(front if len(front) <= _FRONT else ())]
+        few = max(1, budget // (1 + 2 * steps * inputs) - 1)
+        spread = front[np.unique(np.linspace(0, len(front) - 1, few).astype(int))]
+        choices = [
+            (np.unique([recommended, *near]), "on and near the front"),
+            (np.unique([recommended, *spread]), "on the front"),
+        ]
+    fitting = (
+        (*choice, steps)
+        for choice in choices
+        for steps in _STEPS
+        if len(choice[0]) * (1 + 2 * steps * inputs) <= budget
+    )
+    numbers, where, steps = next(fitting, (*choices[-1], steps))
+    if where == _WHOLE:
+        return _Candidates(numbers, space.from_index(numbers), steps, where)
     rows = result.designs.loc[numbers]
-    return numbers, space.from_labels({n: rows[n].to_numpy() for n in space.variables}), False
+    points = space.from_labels({n: rows[n].to_numpy() for n in space.variables})
+    return _Candidates(numbers, points, steps, where)

@@ -48,9 +48,20 @@ def check_formulation(evaluator: Evaluator, source: str, seconds: float) -> list
     budget = int(seconds / max(measure_pace(evaluator), _CLOCK_STEP))
     size = budget // (1 + len(_POSITIONS) * len(evaluator.space.variables))
     points = sample_designs(evaluator.space, min(max(2, size), _SAMPLED))
+    refuse_own_hosts(evaluator, source, points)
+    return review_study(evaluator, points, budget)
+
+
+def refuse_own_hosts(evaluator: Evaluator, source: str, points: Points | None = None) -> None:
+    """Raise InputError if an objective compares each design with its own host.
+
+    Only the host of some designs is evaluated, and only if a variable affects it.
+    """
+    if isinstance(evaluator.space, TableSpace):
+        return
+    points = sample_designs(evaluator.space, _SAMPLED) if points is None else points
     if problems := find_own_hosts(evaluator, points):
         raise InputError(source, problems)
-    return review_study(evaluator, points, budget)
 
 
 def review_study(evaluator: Evaluator, points: Points, budget: int) -> list[str]:
@@ -69,7 +80,6 @@ def review_study(evaluator: Evaluator, points: Points, budget: int) -> list[str]
     rows = np.unique(np.linspace(0, count - 1, _SAMPLED).astype(int))
     points = {n: v[rows] for n, v in points.items()}
     return [
-        *(f"{problem.message}. {problem.remedy}" for problem in find_own_hosts(evaluator, points)),
         *_objectives_that_are_variables(evaluator),
         *_review_variables(evaluator, evaluator.space.to_unit(points)),
         *_find_inert_inputs(evaluator, points, budget),
@@ -86,7 +96,8 @@ def find_own_hosts(evaluator: Evaluator, points: Points) -> list[Problem]:
     problems = []
     for position, objective in enumerate(evaluator.objectives):
         producer = model_graph.producers.get(objective.quantity)
-        if producer is None or objective.quantity in objective.conditions:
+        named = objective.own_host or objective.quantity in objective.conditions
+        if producer is None or named:
             continue
         declared, conditions = producer.outputs[objective.quantity], objective.conditions
         own = {f: n for names in (producer.arguments, producer.fields) for n, f in names.items()}
@@ -98,6 +109,7 @@ def find_own_hosts(evaluator: Evaluator, points: Points) -> list[Problem]:
             remedy = f"Fix {name}, or use {objective.name} only in a constraint"
             if declared.over:
                 remedy = f'Compare all designs: minimize = "{declared.over}"'
+            remedy += ". To list the hosts' own gains, add own_host = true"
             message = (
                 f"objective '{objective.name}' compares each design with its own host, because "
                 f"{owners[min(needed & owners.keys())]} changes {name}: the slowest host wins"

@@ -449,6 +449,10 @@ class ObjectiveTable(Table):
     weight: Annotated[StrictFloat, Field(gt=0, le=100)] = Field(
         1.0, description="how much it counts in the choice of the recommended design"
     )
+    own_host: StrictBool = Field(
+        False,
+        description="whether designs with different hosts may each be compared with their own",
+    )
 
 
 class ConstraintTable(Table):

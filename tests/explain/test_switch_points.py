@@ -6,7 +6,7 @@ import copy
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ import pytest
 import dse
 from dse.explain.recommendation import assess_changes, assess_inputs, named_designs
 from dse.explain.switch_points import SwitchPoints, find_switch_points
+from dse.model import Array, Floats, Quantity
 from tests.commands import called
 from tests.explain.examples import content, machine
 
@@ -22,6 +23,7 @@ ROWS = {
     "fast": {"bus_wait": 200, "bus_area": 150},
     "none": {"bus_wait": 500, "bus_area": 0},
 }
+MODELS = {"machine": machine}
 LABELS = [f"bus_{name} of {row}" for row in ("slow", "fast") for name in ("wait", "area")]
 
 
@@ -84,7 +86,9 @@ def test_switch_points_are_those_of_searches_of_the_whole_space(label: str) -> N
 
 def test_some_inputs_switch_and_all_designs_of_a_small_space_are_evaluated() -> None:
     assert len(switches().points) >= 3
-    assert switches().searched == "among 96 designs, all of the space"
+    assert switches().searched.startswith(
+        "among 96 designs (all of the space), at 4 values of each"
+    )
     distances = [abs(p.value / p.now - 1) for p in switches().points]
     assert distances == sorted(distances)
 
@@ -106,17 +110,79 @@ def test_a_declared_range_is_searched_and_counts_are_not_halved() -> None:
     assert "depth" not in [c.given.label for c in assess_inputs(study, study.run()).checks]
 
 
-def test_slow_models_and_other_recommendations_are_not_searched() -> None:
+def test_guided_searches_and_other_recommendations_are_not_searched() -> None:
     study = dse.from_mapping(small(), {"machine": machine})
     result = study.run(workers=1)
     other = find_switch_points(study, result, 95, lambda points: 0)
     assert other is not None
     assert not other.points
     assert "not searched" in other.fields["switch points"]
-    slow = dict(result.provenance) | {"seconds": 96.0}
+    guided = dse.from_mapping(small() | {"search": {"method": "guided", "evaluations": 60}}, MODELS)
+    assert "guided" in found_in(guided, guided.run(workers=1)).searched
+
+
+def test_the_time_of_a_search_has_no_effect_and_a_run_leaves_most_to_explain() -> None:
+    study = dse.from_mapping(small(), MODELS)
+    result = study.run(workers=1)
+    slow = dict(result.provenance) | {"seconds": 9_600.0}
     object.__setattr__(result, "provenance", slow)
+    assert found_in(study, result) == switches()
+    fields = assess_inputs(study, result).fields
+    assert fields["switch points"] == "dse explain searches them"
+
+
+def counted_calls(evaluations: list[int]) -> Any:
+    """Return the machine, which also counts the designs that it evaluates."""
+
+    def counting(lanes: Any, depth: Any, bus_wait: Any, bus_area: Any, host_time: Any) -> Any:
+        made = machine(lanes, depth, bus_wait, bus_area, host_time)
+        evaluations.append(np.size(made.time))
+        return made
+
+    counting.__annotations__ = get_type_hints(machine, include_extras=True)
+    return counting
+
+
+def test_the_effort_is_bounded_in_evaluations_of_scenarios() -> None:
+    """With 40 scenarios, the front of 96 designs is evaluated at fewer values of an input."""
+    evaluations: list[int] = []
+    made = small()
+    scenarios = np.linspace(800, 1_000, 40).tolist()
+    made["objective"][0] |= {"over": {"host_time": scenarios}, "reduce": "mean"}
+    study = dse.from_mapping(made, {"machine": counted_calls(evaluations)})
+    result = study.run(workers=1)
+    evaluations.clear()
     found = found_in(study, result)
-    assert found.searched == "not searched: a design takes 1 s"
+    assert found.points
+    assert "on the front" in found.searched
+    assert sum(evaluations) < 12 * 96 * len(scenarios)
+
+
+class Cost(NamedTuple):
+    cost: Annotated[Array, Quantity("1", "cost", low=0)]
+
+
+def parts(
+    part: Annotated[Floats, Quantity("1", "part", low=0, high=2, integer=True)],
+    load: Annotated[Floats, Quantity("1", "load", low=0)],
+) -> Cost:
+    """Return costs of three parts: the second is the cheapest from a load of 1.3 to 1.36 only."""
+    load = np.asarray(load, dtype=np.float64)
+    costs = (10 + load, 11.3 + 0 * load, 11.35 - 5 * (load - 1.35))
+    return Cost(np.select([np.equal(part, k) for k in range(3)], costs, np.nan))
+
+
+def test_a_third_design_between_two_values_is_found() -> None:
+    made = {
+        "study": {"name": "parts", "models": ["parts"]},
+        "inputs": {"load": 1.0},
+        "space": {"part": {"integer": [0, 2]}},
+        "objective": [{"minimize": "cost"}],
+    }
+    study = dse.from_mapping(made, {"parts": parts})
+    (point,) = found_in(study, study.run(workers=1)).points
+    assert point.design == 1
+    assert point.value == pytest.approx(1.3, rel=2e-4)
 
 
 def test_designs_for_which_a_model_raises_are_infeasible() -> None:
@@ -134,12 +200,15 @@ def test_designs_for_which_a_model_raises_are_infeasible() -> None:
 
 
 def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:
-    study = dse.from_mapping(small(), {"machine": machine})
-    study.run(tmp_path / "run", workers=1)
+    made = small()
+    made["space"] |= {"lanes": {"values": [2, 8]}, "depth": {"values": [4]}}
+    study = dse.from_mapping(made, MODELS)
+    points = found_in(study, study.run(tmp_path / "run", workers=1)).points
+    assert points
     answer = json.loads((tmp_path / "run" / "summary.json").read_text())["answer"]
-    points = answer["input_values"]["switch_points"]["points"]
-    assert [p["value"] for p in points] == [p.value for p in switches().points]
-    assert "among 96 designs, all of the space" in answer["fields"]["switch points"]
+    written = answer["input_values"]["switch_points"]["points"]
+    assert [p["value"] for p in written] == [p.value for p in points]
+    assert "among 6 designs (all of the space)" in answer["fields"]["switch points"]
     assert "Switch points" in (tmp_path / "run" / "report.html").read_text()
 
 

@@ -38,6 +38,14 @@ def test_runs_of_one_study_with_different_targets_are_distinguished(tmp_path: Pa
     assert str(only) == "target.reach: speedup >= 5 against speedup >= 6"
 
 
+def test_a_run_with_a_target_that_nothing_meets_has_its_own_exit_code(tmp_path: Path) -> None:
+    study = str(written(tmp_path, text=SMALL))
+    for target, code in (("speed >= 3", 0), ("speed >= 3e9", 3), ("speed >= 3e9", 3)):
+        given = ["run", study, "--out", str(tmp_path / "run"), "--target", target]
+        assert CliRunner().invoke(commands, given).exit_code == code
+    assert (tmp_path / "run" / "report.html").exists()
+
+
 def test_the_least_of_what_is_maximized_is_refused(tmp_path: Path) -> None:
     with pytest.raises(dse.InputError) as error:
         logca(target={"reach": "speedup >= 5", "least": "speedup"})

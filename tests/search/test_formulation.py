@@ -61,14 +61,15 @@ def notes_of(study: dse.Study) -> list[str]:
     return notes
 
 
-def test_a_gain_over_a_host_that_differs_is_refused_by_check_and_noted_by_a_run() -> None:
+def test_a_gain_over_a_host_that_differs_is_refused() -> None:
     study = small(HOSTS | LANES, GAIN, PRICE)
-    (note,) = notes_of(study)
-    assert "objective 'gain' compares each design with its own host, because host changes" in note
-    assert note.endswith('Compare all designs: minimize = "time"')
-    with pytest.raises(InputError, match="own host") as refused:
-        check_formulation(study.evaluator, "small", 5.0)
-    assert [problem.where for problem in refused.value.problems] == ["objective[1]"]
+    for refuse in (lambda: check_formulation(study.evaluator, "small", 5.0), study.run):
+        with pytest.raises(InputError) as refused:
+            refuse()
+        (problem,) = refused.value.problems
+        assert problem.where == "objective[1]"
+        assert "'gain' compares each design with its own host, because host changes" in str(problem)
+        assert problem.remedy.startswith('Compare all designs: minimize = "time"')
 
 
 @pytest.mark.parametrize(
@@ -78,9 +79,10 @@ def test_a_gain_over_a_host_that_differs_is_refused_by_check_and_noted_by_a_run(
         small(LANES, GAIN, PRICE, work=90),
         small(HOSTS | LANES, TIME, PRICE, constraint=[{"quantity": "gain", "at_least": 1}]),
         small(HOSTS | LANES, GAIN | {"at": {"work": 90}}, PRICE, TIME),
+        small(HOSTS | LANES, GAIN | {"own_host": True}, PRICE),
         small({"host": {"rows": {"a": {"work": 9}, "b": {"work": 9}}}} | LANES, GAIN, PRICE),
     ],
-    ids=["time", "one host", "constraint", "condition", "equal hosts"],
+    ids=["time", "one host", "constraint", "condition", "declared", "equal hosts"],
 )
 def test_one_host_is_no_problem(study: dse.Study) -> None:
     evaluator = study.evaluator
@@ -119,8 +121,11 @@ def test_shipped_studies_have_none_of_them(name: str) -> None:
     assert check_formulation(evaluator, name, 2.0) == []
 
 
-def test_check_refuses_a_study_that_ranks_hosts(tmp_path: Path) -> None:
-    study = ROOT / "benchmarks" / "studies" / "sparc_evolution.toml"
-    code, _, err = called("check", str(study), cwd=tmp_path, columns=200)
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_commands_refuse_a_study_that_ranks_hosts(command: str, tmp_path: Path) -> None:
+    text = (ROOT / "benchmarks" / "studies" / "sparc_evolution.toml").read_text()
+    (tmp_path / "hosts.toml").write_text(text.replace("own_host = true\n", ""))
+    code, _, err = called(command, "hosts.toml", cwd=tmp_path, columns=200)
     assert code == 2
     assert err.count("compares each design with its own host") == 3
+    assert not (tmp_path / "runs").exists()

@@ -101,6 +101,7 @@ def _objective(
         reduction=reduction,
         worth=declared.worth if direction == "maximize" else None,
         weight=table.weight,
+        own_host=table.own_host,
     )
 
 

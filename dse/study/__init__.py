@@ -3,7 +3,9 @@
 `study`
     A study that is read and resolved.
 `schema`
-    The tables of a study file, input values, and errors in words.
+    The tables of a study file, and input values.
+`schema_errors`
+    Content checked against the schema, with errors in words.
 `findings`
     Places in a study file, with their problems and notes.
 `resolve`

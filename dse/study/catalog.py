@@ -25,7 +25,8 @@ from dse.study.catalog_table import parse_catalog_table
 from dse.study.findings import Findings, Place
 from dse.study.input_files import own_file, read_toml
 from dse.study.loading import shipped_models
-from dse.study.schema import Ends, Finite, InputValue, Number, Provenance, Table, parse_table
+from dse.study.schema import Ends, Finite, InputValue, Number, Provenance, Table
+from dse.study.schema_errors import parse_table
 
 ENTRY_POINTS = "dse.catalogs"
 """Entry-point group of the packages that offer catalogs."""

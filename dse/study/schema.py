@@ -1,16 +1,11 @@
-"""The schema of a study file, checked by pydantic before anything is loaded.
-
-Its errors are reported in words, all of them at once.
-"""
+"""The schema of a study file: its tables, which pydantic checks before anything is loaded."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
@@ -22,7 +17,6 @@ from pydantic import (
     StrictInt,
     StrictStr,
     Tag,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -30,8 +24,6 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dse.evaluate.samples import Kind
-from dse.problems import nearest
-from dse.study.findings import Findings, Place
 
 # Input values
 
@@ -132,7 +124,8 @@ WeightsTable = Annotated[
 ]
 
 
-_TABLES: dict[str, type[Table]] = {}
+TABLES: dict[str, type[Table]] = {}
+"""Every kind of table by its name, which errors hold."""
 
 
 class Table(BaseModel):
@@ -142,7 +135,7 @@ class Table(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        _TABLES[cls.__name__] = cls
+        TABLES[cls.__name__] = cls
 
 
 # Numbers with a provenance, and uncertain numbers
@@ -151,7 +144,7 @@ Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
 """The lesser and the greater of two numbers."""
 LAWS: tuple[Kind, ...] = get_args(Kind)
 """The keys of uncertain numbers; exactly one is given."""
-_NO_SOURCE = "no_source"  # the type of the error of a value that must have a source
+NO_SOURCE = "no_source"  # the type of the error of a value that must have a source
 
 
 class OriginTable(Table):
@@ -170,7 +163,7 @@ class OriginTable(Table):
         if provenance in SOURCED and not source.strip():
             kind = "is from a data sheet" if provenance == "data sheet" else f"is {provenance}"
             text = "is missing: a value that {kind} needs a source"
-            raise PydanticCustomError(_NO_SOURCE, text, {"kind": kind})
+            raise PydanticCustomError(NO_SOURCE, text, {"kind": kind})
         return source
 
 
@@ -636,177 +629,76 @@ class TableStudyFile(StudyFile):
     )
 
 
+# A system of several kernels
+
+
+class KernelTable(Table):
+    """One kernel of a system: its inputs, and the designs that may be built for it."""
+
+    about: StrictStr = Field("", description="a sentence for the report")
+    models: list[ModelEntry] = Field(
+        default_factory=list, description="of its designs; those of [kernels] if absent"
+    )
+    inputs: dict[str, InputTable] = Field(
+        default_factory=dict, description="fixed inputs; these replace inputs of [kernels]"
+    )
+    space: dict[str, VariableTable] = Field(default_factory=dict, description="its variables")
+    constraint: list[ConstraintTable] = Field(
+        default_factory=list, description="conditions for its designs"
+    )
+    study: StrictStr = Field(
+        "", description="a study file in the folder: its models, inputs, space and constraints"
+    )
+    run: StrictStr = Field(
+        "", description="the folder of a finished run, below the study's: its stored designs"
+    )
+    table: StrictStr = Field("", description="a CSV file in the folder: a row is a design")
+    not_built: dict[str, Number] = Field(
+        default_factory=dict,
+        description="totals of the kernel on the host, for a run or a table; others are 0",
+    )
+
+
+class KernelsTable(Table):
+    """What all kernels of a system have in common."""
+
+    totals: list[Name] = Field(
+        min_length=1, max_length=10, description="quantities that add up over the kernels"
+    )
+    models: list[ModelEntry] = Field(default_factory=list, description="of the kernels' designs")
+    inputs: dict[str, InputTable] = Field(default_factory=dict, description="fixed inputs")
+    space: dict[str, VariableTable] = Field(default_factory=dict, description="variables")
+    constraint: list[ConstraintTable] = Field(
+        default_factory=list, description="conditions for each kernel's designs"
+    )
+
+
+class KernelStudyFile(StudyFile):
+    """A kernel of a system as a study; its objectives are totals, which may be constant."""
+
+
+class SystemTable(StudyTable):
+    """The name of a study of a system, and the models of its shared parts."""
+
+    models: list[ModelEntry] = Field(
+        default_factory=list, description="of the shared parts; they take the totals"
+    )
+
+
+class SystemStudyFile(StudyFile):
+    """A study of a system: several kernels that share parts."""
+
+    study: SystemTable = Field(description="its name and the models of shared parts")
+    space: dict[str, VariableTable] = Field(
+        default_factory=dict, max_length=0, description="none: the kernels are the variables"
+    )
+    kernels: KernelsTable = Field(description="what all kernels have in common")
+    kernel: dict[Name, KernelTable] = Field(
+        min_length=1, max_length=64, description="the kernels, by name"
+    )
+
+
 def json_schema(of_table: bool = False) -> dict[str, Any]:
     """Return the JSON Schema of a study file, or of a study of a table, for editors."""
     schema = (TableStudyFile if of_table else StudyFile).model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-# Errors in words, each with its place and the nearest known key
-
-_KINDS = ("number", "model name", "one list", "by input")
-"""What pydantic puts into the place of an error besides the names of tables."""
-_EXPECTED = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "string_pattern_mismatch": "a name: letters, digits and '_', as in latency",
-}
-_UNIT = 'give a number in the base unit, or a text with a unit such as "1 KiB"'
-_VARIABLE = (
-    "give exactly one of real = [low, high], integer = [low, high], values = [...], "
-    'catalog = "name", rows = { option = {...} }'
-)
-_SHOWN = 60  # characters of a value in a message
-_REPORTED = 100  # errors: pydantic has one for each entry of a list
-_Schema = TypeVar("_Schema", bound=BaseModel)
-
-
-def parse_file(content: Mapping[str, Any], findings: Findings) -> StudyFile:
-    """Check a study's content against the schema.
-
-    Raises
-    ------
-    InputError
-        With every error of the schema.
-    """
-    if not content:
-        findings.add(Place(), "the file is empty", "dse new STUDY writes a first draft")
-        findings.finish_stage()
-    study = content.get("study")
-    is_of_table = isinstance(study, Mapping) and "table" in study
-    return parse_table(TableStudyFile if is_of_table else StudyFile, content, findings)
-
-
-def parse_table(schema: type[_Schema], content: Mapping[str, Any], findings: Findings) -> _Schema:
-    """Return the content of a file as a table of a schema; see `parse_file`."""
-    try:
-        return schema.model_validate(content)
-    except ValidationError as error:
-        details = error.errors(include_url=False)
-    values: dict[Place, Any] = {}
-    by_place: dict[Place, list[Mapping[str, Any]]] = {}
-    for detail in details:
-        place, value = _place(detail, content)
-        values[place] = value
-        by_place.setdefault(place, []).append(detail)
-    for place, several in list(by_place.items())[:_REPORTED]:
-        _report(schema, findings, place, several, values[place])
-    findings.finish_stage()
-    raise AssertionError("pydantic reported no error")
-
-
-def _place(detail: Mapping[str, Any], content: Any) -> tuple[Place, Any]:
-    """Return the place of an error, without pydantic's words for kinds, and the value there."""
-    place, value = Place(), content
-    for step in detail["loc"]:
-        if step in _TABLES or step in _KINDS:
-            continue
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            if detail["type"] in ("missing", _NO_SOURCE):
-                place /= step
-            break
-        place /= step
-    return place, value
-
-
-def _report(
-    schema: type[BaseModel],
-    findings: Findings,
-    place: Place,
-    details: Sequence[Mapping[str, Any]],
-    value: Any,
-) -> None:
-    """Add the problem of one place, for which pydantic may have an error per allowed type."""
-    detail, kinds = details[0], {detail["type"]: None for detail in details}
-    if "float_type" in kinds:
-        kinds.pop("int_type", None)
-    text, remedy = _show(value), _UNIT if {"float_type", "string_type"} <= kinds.keys() else ""
-    if "extra_forbidden" in kinds:
-        key = str(detail["loc"][-1])
-        largest = TableStudyFile if issubclass(schema, StudyFile) else schema
-        known = _table_at(largest, detail["loc"][:-1]).model_fields
-        findings.add(place, f"unknown key '{key}'", nearest(key, known))
-    elif kinds.keys() & {"union_tag_not_found", "union_tag_invalid"}:
-        _report_kind(findings, place, value)
-    elif "missing" in kinds:
-        findings.add(place, "is missing")
-    elif _NO_SOURCE in kinds:
-        findings.add(place, detail["msg"], 'source = "…": a log, a document, where it was read')
-    elif "finite_number" in kinds:
-        findings.add(place, f"{text} is not finite", _UNIT if "string_type" in kinds else "")
-    elif kinds.keys() <= _EXPECTED.keys():
-        if "list_type" in kinds:
-            tables = isinstance(value, Mapping) or not place.steps
-            remedy = f"write [[{place}]]" if tables else f"write [{text}]"
-            if place.steps[-1:] in (("integer",), ("real",)):
-                remedy = "write [low, high], such as [2, 64]"
-        elif isinstance(value, str) and kinds.keys() & {"int_type", "float_type"}:
-            remedy = f"write {value.strip()} without quotes" if _is_number(value) else remedy
-        findings.add(place, f"{text} is not {' or '.join(_EXPECTED[k] for k in kinds)}", remedy)
-    else:  # pydantic's sentence without its subject
-        message = re.sub(r"^(Input|List|Tuple|Dictionary|String) ", "", detail["msg"])
-        fraction = "or a fraction of the samples, 0 % to 100 %"
-        remedy = fraction if "string_pattern_mismatch" in kinds else ""
-        findings.add(place, f"{text} {message.replace(' after validation', '')}", remedy)
-
-
-def _report_kind(findings: Findings, place: Place, value: Any) -> None:
-    """Add the problem of a table whose kind no key shows."""
-    if place.section == "space" and len(place.steps) == 1:
-        remedy = _VARIABLE
-        if isinstance(value, list):
-            remedy = f"write {{ values = {_show(value)} }}"
-            if any(isinstance(item, str) and not item[:1].isdigit() for item in value):
-                remedy = f'write {{ catalog = "NAME", options = {_show(value)} }}'
-        elif isinstance(value, Mapping) and "range" in value:
-            low_high = _show(value["range"])
-            remedy = f"write {{ integer = {low_high} }}, or real for a continuous variable"
-        findings.add(place, f"has no kind of variable: {_show(value)}", remedy)
-    elif not value:
-        findings.add(place, f"{_show(value)} is an empty table", _UNIT)
-    else:
-        tables: list[type[Table]] = [UncertainTable, SourcedTable]
-        tables += [CatalogRow, ResourceFile] if len(place.steps) == 1 else []
-        names = {name for table in tables for name in table.model_fields}
-        key = next((key for key in value if key not in names), next(iter(value)))
-        findings.add(place / key, f"unknown key '{key}'", nearest(key, names))
-
-
-def _table_at(schema: type[BaseModel], loc: Sequence[str | int]) -> type[BaseModel]:
-    """Return the table at a place of pydantic; a key that no table declares may be a row."""
-    table = schema
-    for step in map(str, loc):
-        if step in _TABLES:
-            table = _TABLES[step]
-        elif step in table.model_fields:
-            table = _table_in(table.model_fields[step].annotation) or table
-        else:
-            table = _table_in(get_type_hints(table).get("__pydantic_extra__")) or table
-    return table
-
-
-def _table_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the table that an annotation such as ``list[CurveTable]`` names."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(filter(None, map(_table_in, get_args(annotation))), None)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _show(value: Any) -> str:
-    text = json.dumps(value, default=str, ensure_ascii=False)
-    text = re.sub(r'://[^\s"]+', "://…", text[: 100 * _SHOWN])  # it may hold a password
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

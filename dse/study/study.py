@@ -31,7 +31,8 @@ from dse.study.input_files import (
 )
 from dse.study.resolve import Resolved, resolve
 from dse.study.resolve.scope import Scope, is_unitless
-from dse.study.schema import BottleneckTable, SearchTable, StudyFile, parse_file
+from dse.study.schema import BottleneckTable, SearchTable, StudyFile
+from dse.study.schema_errors import parse_file
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,8 @@
     Optimization regions and curves.
 `table`
     A study of a table, which has columns in the place of models.
+`kernels`
+    The kernels of a system, each a study that is searched in the system's totals.
 `dependencies`
     What is missing, what has no effect, and the input values that results depend on.
 """
@@ -57,7 +59,7 @@ from dse.study.resolve.plots import (
 from dse.study.resolve.scope import Scope
 from dse.study.resolve.uncertainty import Sampling, sample_study
 from dse.study.resolve.variables import resolve_variables
-from dse.study.schema import StudyFile, TableStudyFile
+from dse.study.schema import StudyFile, SystemStudyFile, TableStudyFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,16 +144,22 @@ def resolve(
         )
     entries = load_entries(file, folder, findings)
     findings.finish_stage()
+    kernels = None
+    if isinstance(file, SystemStudyFile):
+        from dse.study.resolve.kernels import resolve_kernels
+
+        kernels = resolve_kernels(file, folder, functions, elsewhere, findings)
 
     # Stage 2: each name is known, and each number is in its quantity's domain.
-    model_graph = ModelGraph(tuple(code.models), {}, frozenset())
+    models = [*code.models, *(kernels.models if kernels else ())]
+    model_graph = ModelGraph(tuple(models), {}, frozenset())
     findings.problems += conflicts(model_graph)
     model_graph = replace(model_graph, free=free_quantities(file, model_graph, entries))
     inputs = resolve_inputs(file, model_graph, entries, folder, elsewhere, findings)
     model_graph = replace(model_graph, constants=inputs.constants)
     scope = Scope(model_graph, findings, inputs.limits)
     variables = resolve_variables(file, scope, entries, inputs)
-    space = Space(variables.space)
+    space = kernels.space() if kernels else Space(variables.space)
     model_graph = replace(model_graph, varied=frozenset(space.quantities()))
     sampling = Sampling(inputs.values, variables.rows)
     if not findings.problems:
@@ -184,6 +192,8 @@ def resolve(
     check_sections(code, model_graph, file.inputs, findings)
     check_curves(scope, curves)
     findings.finish_stage()
+    if kernels:  # Stage 4: the designs of each kernel that a system may need.
+        evaluator = kernels.search(evaluator, findings)
     return Resolved(
         evaluator=evaluator,
         target=target,
@@ -193,7 +203,12 @@ def resolve(
         unchecked=unchecked,
         uncertainty=uncertainty,
         inputs=list_inputs(evaluator, inputs, variables, bound),
-        files=[*code.model_files, *(taken.path for taken in entries.values()), *inputs.files],
+        files=[
+            *code.model_files,
+            *(taken.path for taken in entries.values()),
+            *inputs.files,
+            *(kernels.files if kernels else ()),
+        ],
         section_files=code.section_files,
         fingerprints=code.fingerprints,
         noted_files=inputs.outside,

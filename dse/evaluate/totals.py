@@ -1,0 +1,151 @@
+"""Totals: quantities that add up over the kernels of a system.
+
+Each kernel is a variable whose options set what the kernel adds, such as ``aes_area``. A model per
+total adds them in the order of the kernels, so that a sum has one value to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from dse.evaluate.criteria import Constraint, Objective
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import Choice, Real, Space
+from dse.model.contract import Model
+from dse.model.quantity import Array, Quantity
+
+NOT_BUILT = "not built"
+"""The option of a kernel that stays on the host."""
+
+
+@dataclass(frozen=True)
+class Total:
+    """The function of a model that adds what the kernels give.
+
+    Parameters
+    ----------
+    name : str
+        The total.
+    parts : tuple of str
+        The inputs, in the order of the kernels.
+    """
+
+    name: str
+    parts: tuple[str, ...]
+
+    def __call__(self, **values: Any) -> SimpleNamespace:
+        """Return the total of values that broadcast.
+
+        >>> Total("area", ("aes_area", "sha_area"))(aes_area=2.0, sha_area=3.0).area
+        5.0
+        """
+        total = values[self.parts[0]]
+        for part in self.parts[1:]:
+            total = total + values[part]
+        return SimpleNamespace(**{self.name: total})
+
+
+def part_name(kernel: str, total: str) -> str:
+    """Return the name of what a kernel adds to a total."""
+    return f"{kernel}_{total}"
+
+
+def total_model(name: str, quantity: Quantity, kernels: Sequence[str]) -> Model:
+    """Return the model that adds what kernels give."""
+    parts = {part_name(kernel, name): kernel for kernel in kernels}
+    added = {
+        part: replace(quantity, about=f"{quantity.about}, of {k}") for part, k in parts.items()
+    }
+    return Model(
+        f"total of {name}",
+        Total(name, tuple(parts)),
+        added,
+        {},
+        {name: quantity},
+        {part: part for part in parts},
+        {name: name},
+        monotonic={name: dict.fromkeys(parts, 1)},
+    )
+
+
+@dataclass(frozen=True)
+class System:
+    """An evaluator of a system, seen as options that add up and a function of their totals.
+
+    Parameters
+    ----------
+    totals : tuple of str
+        The totals that objectives or constraints depend on.
+    options : mapping of str to ndarray, shape (options, totals)
+        By kernel: what each option adds.
+    inner : Evaluator
+        The same objectives and constraints, with a continuous variable for each total.
+    """
+
+    totals: tuple[str, ...]
+    options: Mapping[str, Array]
+    inner: Evaluator
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The upper bounds that constraints set on totals."""
+        bounds: dict[str, float] = {}
+        for constraint in self.inner.constraints:
+            name = constraint.quantity
+            if name in self.totals and constraint.upper and not constraint.conditions:
+                bounds[name] = min(bounds.get(name, constraint.bound), constraint.bound)
+        return bounds
+
+
+def find_system(evaluator: Evaluator) -> System | None:
+    """Return the structure of a system; None if the evaluator has another one.
+
+    Every variable is then a kernel, and only models of totals read what the kernels add.
+    """
+    graph, variables = evaluator.model_graph, evaluator.space.variables
+    sums = [m for m in graph.models if isinstance(m.function, Total)]
+    others = [m for m in graph.models if not isinstance(m.function, Total)]
+    parts = {part for m in sums for part in m.inputs}
+    owned = evaluator.space.quantities()
+    read = {name for m in others for name in m.inputs} | _names(evaluator)
+    if not sums or owned.keys() != parts or read & parts:
+        return None
+    needed = graph.needs(sorted(_names(evaluator))).names
+    names = tuple(name for m in sums for name in m.outputs if name in needed)
+    by_total = {name: m for m in sums for name in m.outputs}
+    options = {
+        kernel: _added(variable, kernel, names)
+        for kernel, variable in variables.items()
+        if isinstance(variable, Choice)
+    }
+    free = dict(graph.free) | {name: by_total[name].outputs[name] for name in names}
+    inner = replace(
+        evaluator,
+        model_graph=replace(graph, models=tuple(others), varied=frozenset(names), free=free),
+        space=Space({name: Real(*_range(by_total[name].outputs[name])) for name in names}),
+    )
+    return System(names, options, inner)
+
+
+def _names(evaluator: Evaluator) -> set[str]:
+    """Return the quantities of all objectives and constraints."""
+    criteria: list[Objective | Constraint] = [*evaluator.objectives, *evaluator.constraints]
+    return {
+        name for c in criteria for name in (c.names if isinstance(c, Constraint) else (c.quantity,))
+    }
+
+
+def _added(variable: Choice, kernel: str, totals: Sequence[str]) -> Array:
+    """Return what the options of a kernel add (options, totals)."""
+    rows = variable.rows.values()
+    return np.array([[row[part_name(kernel, t)] for t in totals] for row in rows], dtype=np.float64)
+
+
+def _range(quantity: Quantity) -> tuple[float, float]:
+    low = max(quantity.low, quantity.above)
+    return (low, low + 1.0) if low > -1e300 else (-1.0, 1.0)

@@ -504,6 +504,7 @@ def report(
         robustness_data,
         uncertain_section,
     )
+    from dse.explain.system import system_section
     from dse.report.page import write_report
     from dse.report.panels import written
 
@@ -520,7 +521,8 @@ def report(
     choice = answer.designs[0].design if answer.designs else None
     uncertain = uncertain_section(robustness, choice)
     ranking = ranking_section(explanations[0].ranking if explanations else {})
-    sections = [*provenance_section(provenance), *uncertain, *ranking, *sections]
+    system = system_section(study, result, choice) if explains else []
+    sections = [*system, *provenance_section(provenance), *uncertain, *ranking, *sections]
     model_graph = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, model_graph, answer)
     if failed:

@@ -21,6 +21,8 @@ from dse.model.quantity import Array, Quantity
 
 NOT_BUILT = "not built"
 """The option of a kernel that stays on the host."""
+BUILT = "built"
+"""The input of kernels' models that is 1 if an engine does the calls, and 0 if the host does."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class System:
     ----------
     totals : tuple of str
         The totals that objectives or constraints depend on.
+    names : mapping of str to tuple of str
+        By kernel: its options.
     options : mapping of str to ndarray, shape (options, totals)
         By kernel: what each option adds.
     inner : Evaluator
@@ -88,8 +92,14 @@ class System:
     """
 
     totals: tuple[str, ...]
+    names: Mapping[str, tuple[str, ...]]
     options: Mapping[str, Array]
     inner: Evaluator
+
+    def on_host(self, kernel: str) -> Array | None:
+        """Return what a kernel adds that is not built; None if it is always built."""
+        names = self.names[kernel]
+        return self.options[kernel][names.index(NOT_BUILT)] if NOT_BUILT in names else None
 
     @property
     def limits(self) -> dict[str, float]:
@@ -118,18 +128,15 @@ def find_system(evaluator: Evaluator) -> System | None:
     needed = graph.needs(sorted(_names(evaluator))).names
     names = tuple(name for m in sums for name in m.outputs if name in needed)
     by_total = {name: m for m in sums for name in m.outputs}
-    options = {
-        kernel: _added(variable, kernel, names)
-        for kernel, variable in variables.items()
-        if isinstance(variable, Choice)
-    }
+    choices = {k: v for k, v in variables.items() if isinstance(v, Choice)}
+    options = {k: _added(v, k, names) for k, v in choices.items()}
     free = dict(graph.free) | {name: by_total[name].outputs[name] for name in names}
     inner = replace(
         evaluator,
         model_graph=replace(graph, models=tuple(others), varied=frozenset(names), free=free),
         space=Space({name: Real(*_range(by_total[name].outputs[name])) for name in names}),
     )
-    return System(names, options, inner)
+    return System(names, {k: v.names for k, v in choices.items()}, options, inner)
 
 
 def _names(evaluator: Evaluator) -> set[str]:

@@ -5,6 +5,7 @@ bottleneck if a 10x improvement of it improves the objective by at least 20 %. B
 
 * `recommendation`: the designs that a run names, with the reasons
 * `explanation`: one design: its feasibility, its limits, and the changes to make
+* `system`: the kernels of a system, and the order in which to build them
 * `advice`: changes that improve a design or make it feasible, dominating designs, the next step up
 * `changes`: variables in words, effects on the objectives, and neighbouring designs
 * `targets`: the designs of a front that meet a target or are beneficial, and obstacles

@@ -20,6 +20,7 @@ from dse.explain.limits import Limits, find_limits
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
 from dse.explain.switch_points import SwitchPoints, find_switch_points
+from dse.explain.system import answer_kernels, describe_kernels
 from dse.explain.targets import (
     are_beneficial,
     find_best,
@@ -290,12 +291,14 @@ def _describe(
     names = [n for n in study.evaluator.space.variables if n in values]
     if number != selection.design:
         names = [n for n in names if values[n] != own[n]]
-    variables = describe_design(study.evaluator, values, names)
+    kernels = answer_kernels(study, values) if number == selection.design else []
+    variables = "" if kernels else describe_design(study.evaluator, values, names)
     objectives = ", ".join(
         f"{worded(conditioned(o.name, o.condition))} {amount(float(values[o.name]), o.unit)}"
         for o in result.objectives
     )
-    fields = {role: f"design {number}{f': {variables}' if variables else ''}", "gives": objectives}
+    fields = {role: f"design {number}{f': {variables}' if variables else ''}"}
+    fields |= describe_kernels(study, kernels) | {"gives": objectives}
     if role in (RECOMMENDED, NEAREST):
         fields["build nothing"] = _describe_no_accelerator(study, own, explained)
     if role == RECOMMENDED:

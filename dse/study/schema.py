@@ -663,7 +663,7 @@ class KernelsTable(Table):
     """What all kernels of a system have in common."""
 
     totals: list[Name] = Field(
-        min_length=1, max_length=10, description="quantities that add up over the kernels"
+        min_length=1, max_length=20, description="quantities that add up over the kernels"
     )
     models: list[ModelEntry] = Field(default_factory=list, description="of the kernels' designs")
     inputs: dict[str, InputTable] = Field(default_factory=dict, description="fixed inputs")

@@ -20,7 +20,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
 from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table_space import ROW, TableSpace
-from dse.evaluate.totals import NOT_BUILT, find_system, part_name, total_model
+from dse.evaluate.totals import BUILT, NOT_BUILT, find_system, part_name, total_model
 from dse.model.contract import Model
 from dse.model.quantity import Array, Quantity
 from dse.model.values import plural, show
@@ -209,7 +209,7 @@ def _study_of(
         study=StudyTable.model_construct(name=kernel, models=models),
         inputs=inputs,
         space=space,
-        objective=[ObjectiveTable(minimize=total, name=total) for total in totals],
+        objective=[ObjectiveTable.model_construct(minimize=total, name=total) for total in totals],
         constraint=constraints,
     )
     return study, folder
@@ -229,11 +229,13 @@ def _study_of_table(
     columns = read_table(name, folder)[0]
     constraints = list(table.constraint)
     if of_run and "table_feasible" in columns.names:
-        constraints.append(ConstraintTable(quantity="table_feasible", at_least=1.0))
+        constraints.append(ConstraintTable.model_construct(quantity="table_feasible", at_least=1.0))
     return TableStudyFile.model_construct(
-        study=TableStudyTable(name=kernel, table=name),
+        study=TableStudyTable.model_construct(name=kernel, table=name),
         objective=[
-            ObjectiveTable(minimize=total, name=total) for total in totals if total in columns.names
+            ObjectiveTable.model_construct(minimize=total, name=total)
+            for total in totals
+            if total in columns.names
         ],
         constraint=constraints,
     )
@@ -244,43 +246,38 @@ def _not_built(
 ) -> dict[str, float] | None:
     """Return the totals of a kernel that stays on the host; None if it is always built.
 
-    Each model declares for its output the quantity or the number that has its value without the
-    accelerator (`Quantity.without`, `Quantity.worth`).
+    Models that take `BUILT` are evaluated with 0. Else a model declares the quantity or the number
+    that an output has without the accelerator (`Quantity.without`, `Quantity.worth`).
     """
-    graph = evaluator.model_graph
-    scope = Scope(graph, findings)
-    known: dict[str, float] = {}
+    graph, place = evaluator.model_graph, Place("not_built")
+    scope, known = Scope(graph, findings), dict[str, float]()
     totals = [objective.quantity for objective in evaluator.objectives]
     for name, given in table.not_built.items():
         if name not in totals:
-            findings.add(
-                Place("not_built") / name, f"'{name}' is not a total", nearest(name, totals)
-            )
-        elif (
-            value := scope.number(Place("not_built") / name, name, given, scope.unit(name))
-        ) is not None:
-            known[name] = value
+            findings.add(place / name, f"'{name}' is not a total", nearest(name, totals))
+            continue
+        value = scope.number(place / name, name, given, scope.unit(name))
+        known[name] = value or 0.0
     if isinstance(study, TableStudyFile):
         return known or None
     columns = evaluator.space.columns(evaluator.space.from_unit(_spread(evaluator.space)))
-    for total in totals:
-        quantity = graph.quantities[total]
-        if total in known:
-            continue
-        if quantity.without and quantity.without in graph.producers:
-            values = np.unique(graph.evaluate([(quantity.without, {})], columns)[0])
-            if len(values) > 1 and not np.isclose(values[0], values[-1], rtol=1e-12):
-                message = (
-                    f"{quantity.without} differs between designs: {values[0]:g}, {values[-1]:g}"
-                )
-                remedy = f"give not_built = {{ {total} = … }}"
-                findings.add(Place("not_built"), message, remedy)
-            known[total] = float(values[0])
-        elif quantity.worth is not None:
+    has_flag = BUILT in graph.quantities
+    for total in (total for total in totals if total not in known):
+        quantity, conditions = graph.quantities[total], {BUILT: 0.0} if has_flag else {}
+        name = total if has_flag else quantity.without
+        if not name and quantity.worth is not None:
             known[total] = quantity.worth
+        elif not name:
+            message = f"no model takes '{BUILT}' or declares {total} without an accelerator"
+            findings.add(place, message, f"give not_built = {{ {total} = … }}")
         else:
-            message = f"no model declares {total} without an accelerator"
-            findings.add(Place("not_built"), message, f"give not_built = {{ {total} = … }}")
+            values = np.unique(graph.evaluate([(name, conditions)], columns)[0])
+            known[total] = float(values[0])
+            if not np.allclose(values, values[0], rtol=1e-12, atol=0.0):
+                message = (
+                    f"{total} on the host differs between designs: {values[0]:g}, {values[-1]:g}"
+                )
+                findings.add(place, message, f"give not_built = {{ {total} = … }}")
     return known
 
 
@@ -301,7 +298,9 @@ def _find_signs(evaluator: Evaluator, findings: Findings) -> dict[str, tuple[int
         raise AssertionError("the study is not a system")
     ranges = Ranges(system.inner)
     ends = find_best_ends(ranges)
-    signs = {t: (ends[i],) if i in ends else (-1, 1) for i, t in enumerate(system.totals)}
+    signs: dict[str, tuple[int, ...]] = {
+        t: (ends[i],) if i in ends else (-1, 1) for i, t in enumerate(system.totals)
+    }
     if any(len(both) > 1 for both in signs.values()):
         mixed = ", ".join(t for t, both in signs.items() if len(both) > 1)
         missing = find_missing_declarations(ranges)

@@ -1,0 +1,248 @@
+"""The answer of a study of a system: a line and a table row per kernel, and the order to build in.
+
+The options of a kernel are compared with the other kernels as they are. So the reason for a kernel
+that is not built is exact: each of its options was evaluated in the recommended system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from dse.evaluate.criteria import Objective
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import Points
+from dse.evaluate.totals import NOT_BUILT, System, find_system, part_name
+from dse.explain.changes import compare_objectives
+from dse.model.quantity import Array
+from dse.model.section import Bars, Section, Table
+from dse.model.values import amount, percent, titled, worded
+from dse.result.record import Result
+from dse.study.study import ResolvedStudy
+
+_SHOWN = 4  # totals in a line of the answer
+_BARS = 24  # designs of the chart
+
+
+@dataclass(frozen=True)
+class KernelAnswer:
+    """One kernel of a design.
+
+    Parameters
+    ----------
+    kernel, option : str
+        The kernel, and how it is built.
+    values, on_host : mapping of str to float
+        By total: what it adds, and what it adds if it is not built.
+    fractions : mapping of str to float
+        By total: its fraction of the sum; left out if the sum is 0.
+    reason : str
+        Why it is not built; empty if it is built.
+    """
+
+    kernel: str
+    option: str
+    values: Mapping[str, float]
+    on_host: Mapping[str, float]
+    fractions: Mapping[str, float]
+    reason: str = ""
+
+
+def answer_kernels(study: ResolvedStudy, design: Mapping[str, object]) -> list[KernelAnswer]:
+    """Return the kernels of a design; nothing if the study is not of a system.
+
+    Parameters
+    ----------
+    design : mapping of str to object
+        Its columns: the option of each kernel.
+    """
+    evaluator = study.evaluator
+    system = find_system(evaluator)
+    if system is None:
+        return []
+    point = evaluator.space.from_labels({k: [design[k]] for k in system.names})
+    added = {k: options[int(point[k][0])] for k, options in system.options.items()}
+    sums = np.sum([*added.values()], axis=0)
+    answers = []
+    for kernel, values in added.items():
+        host, option = system.on_host(kernel), str(design[kernel])
+        with np.errstate(all="ignore"):
+            fractions = values / sums
+        shares = zip(system.totals, fractions.tolist(), strict=True)
+        answers.append(
+            KernelAnswer(
+                kernel,
+                option,
+                dict(zip(system.totals, values.tolist(), strict=True)),
+                {} if host is None else dict(zip(system.totals, host.tolist(), strict=True)),
+                {total: fraction for total, fraction in shares if np.isfinite(fraction)},
+                _explain_host(evaluator, system, point, kernel) if option == NOT_BUILT else "",
+            )
+        )
+    return answers
+
+
+def describe_kernels(study: ResolvedStudy, answers: Sequence[KernelAnswer]) -> dict[str, str]:
+    """Return a line per kernel: how it is built, and what it adds to the first totals."""
+    quantities = study.evaluator.model_graph.quantities
+    lines = {}
+    for answer in answers:
+        texts = []
+        for total in _important(study, answer.values)[:_SHOWN]:
+            unit, value = quantities[total].unit, answer.values[total]
+            before = answer.on_host.get(total, 0.0)
+            if not value and not before:
+                continue
+            text = f"{quantities[total].label_of(total)} {amount(value, unit)}"
+            if before and answer.option != NOT_BUILT:
+                change = f"{amount(before, unit)} → {amount(value, unit)}"
+                text = f"{quantities[total].label_of(total)} {change}"
+            elif total in answer.fractions:
+                text += f" ({percent(answer.fractions[total], 2)})"
+            texts.append(text)
+        reason = f"{answer.reason}; " if answer.reason else ""
+        lines[worded(answer.kernel)] = f"{answer.option}: {reason}{', '.join(texts)}"
+    return lines
+
+
+def _important(study: ResolvedStudy, totals: Mapping[str, float]) -> list[str]:
+    """Return the totals, those that an objective or a constraint names first."""
+    evaluator = study.evaluator
+    named = {o.quantity for o in evaluator.objectives} | {c.quantity for c in evaluator.constraints}
+    return sorted(totals, key=lambda total: total not in named)
+
+
+def _explain_host(evaluator: Evaluator, system: System, point: Points, kernel: str) -> str:
+    """Return why a kernel stays on the host in a design."""
+    others = np.flatnonzero([name != NOT_BUILT for name in system.names[kernel]])
+    if not len(others):
+        return "no feasible design"
+    points = {n: np.repeat(v, len(others) + 1) for n, v in point.items()}
+    points[kernel] = np.concatenate([point[kernel], others])
+    evaluated = evaluator.evaluate(points)
+    now, rest = evaluated.rows(slice(0, 1)), evaluated.rows(slice(1, None))
+    feasible = np.flatnonzero(rest.feasible)
+    if not len(feasible):
+        broken = evaluator.violations(rest.constrained) > 0
+        fewest = broken[np.argmin(broken.sum(axis=1))]
+        names = [c.name for c, bad in zip(evaluator.constraints, fewest, strict=True) if bad]
+        return f"each of {len(others)} designs violates {', '.join(names) or 'a constraint'}"
+    signed, own = rest.objectives[feasible] * evaluator.signs, now.objectives[0] * evaluator.signs
+    main = int(np.argmin(np.where(signed < own, 0, 1).sum(axis=0)))
+    better = signed[:, main] < own[main]
+    if not better.any():
+        return f"none of {len(feasible)} feasible designs is better in any objective"
+    best = int(feasible[np.argmin(signed[:, main])])
+    effects = compare_objectives(evaluator.objectives, now.objectives[0], rest.objectives[best])
+    changed = ", ".join(str(effect) for effect in effects if effect.before != effect.after)
+    return f"the best design has {changed}"
+
+
+# The report
+
+
+def system_section(study: ResolvedStudy, result: Result, number: int | None) -> list[Section]:
+    """Return the section of the report: kernels, the front by cost, and the order to build in."""
+    system = find_system(study.evaluator)
+    if system is None or number is None:
+        return []
+    answers = answer_kernels(study, dict(result.designs.loc[number]))
+    quantities = study.evaluator.model_graph.quantities
+    rows = []
+    for answer in answers:
+        row: dict[str, object] = {"kernel": worded(answer.kernel), "built as": answer.option}
+        for total in system.totals:
+            name = titled(quantities[total].label_of(total), quantities[total].unit)
+            row[f"{name}, on the host"] = answer.on_host.get(total, 0.0)
+            row[name] = answer.values[total]
+        row["why not built"] = answer.reason
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    empty = [c for c in table.columns if c.endswith(", on the host") and not table[c].any()]
+    title = f"Kernels of design {number}"
+    items: list[Table | Bars] = [Table(title, table.drop(columns=empty))]
+    cost = _cost(study, system)
+    if cost is not None:
+        items += [_chart(study, system, result, cost), _order(study, system, cost)]
+    return [Section("System", "", items)]
+
+
+def _cost(study: ResolvedStudy, system: System) -> Objective | None:
+    """Return the first minimized objective that is a total and 0 if nothing is built."""
+    hosts = [host for kernel in system.names if (host := system.on_host(kernel)) is not None]
+    for objective in study.evaluator.objectives:
+        if objective.direction == "minimize" and objective.quantity in system.totals:
+            column = system.totals.index(objective.quantity)
+            if not any(host[column] for host in hosts):
+                return objective
+    return None
+
+
+def _chart(study: ResolvedStudy, system: System, result: Result, cost: Objective) -> Bars:
+    """Return the parts of the cost of designs along the front, as stacked bars."""
+    front = result.front.designs.sort_values(cost.name)
+    rows = np.unique(np.linspace(0, len(front) - 1, min(_BARS, len(front))).astype(int))
+    shown = front.iloc[rows]
+    bars = [
+        (worded(kernel), shown[part_name(kernel, cost.quantity)].to_numpy(dtype=np.float64))
+        for kernel in system.options
+    ]
+    return Bars(
+        f"What to build at each {worded(cost.quantity)}",
+        [f"design {number}" for number in shown.index],
+        bars,
+        titled(worded(cost.quantity), cost.unit),
+        stacked=True,
+        note="The designs on the front, from the lowest cost to the highest.",
+    )
+
+
+def _order(study: ResolvedStudy, system: System, cost: Objective) -> Table:
+    """Return the order in which to build kernels, one per step, with nothing taken back.
+
+    Each step adds the option with the largest gain in the first other objective per cost.
+    """
+    evaluator, objectives = study.evaluator, study.evaluator.objectives
+    position = [o.name for o in objectives].index(cost.name)
+    main = next((i for i in range(len(objectives)) if i != position), position)
+    state = {k: n.index(NOT_BUILT) if NOT_BUILT in n else 0 for k, n in system.names.items()}
+    waiting = [k for k, names in system.names.items() if NOT_BUILT in names]
+    values = _objectives(evaluator, [state])[0]
+    rows = [_step("nothing", "", objectives, values)]
+    while waiting:
+        tries = [state | {k: i} for k in waiting for i in range(len(system.names[k]))]
+        found = _objectives(evaluator, tries)
+        gain = (values[main] - found[:, main]) * objectives[main].sign
+        added = np.maximum(found[:, position] - values[position], np.finfo(float).tiny)
+        with np.errstate(all="ignore"):
+            rate = np.where(gain > 0, gain / added, 0.0)
+        best = int(np.argmax(rate))
+        if not rate[best]:
+            break
+        kernel = next(k for k in waiting if tries[best][k] != state[k])
+        waiting.remove(kernel)
+        state, values = tries[best], found[best]
+        option = system.names[kernel][state[kernel]]
+        rows.append(_step(worded(kernel), option, objectives, values))
+    gained = f"{worded(objectives[main].name)} per {worded(cost.name)}"
+    note = f"Each step has the largest gain in {gained}, and takes nothing back."
+    return Table("Order in which to build, if the budget comes in steps", pd.DataFrame(rows), note)
+
+
+def _step(
+    kernel: str, option: str, objectives: Sequence[Objective], values: Array
+) -> dict[str, object]:
+    row: dict[str, object] = {"add": kernel, "built as": option}
+    for objective, value in zip(objectives, values, strict=True):
+        row[titled(worded(objective.name), objective.unit)] = float(value)
+    return row
+
+
+def _objectives(evaluator: Evaluator, states: Sequence[Mapping[str, int]]) -> Array:
+    """Return the objectives of combinations of options; NaN if one is not feasible."""
+    points = {n: np.array([s[n] for s in states]) for n in evaluator.space.variables}
+    evaluated = evaluator.evaluate(points)
+    return np.where(evaluated.feasible[:, None], evaluated.objectives, np.nan)

@@ -1,7 +1,7 @@
 """Totals: quantities that add up over the kernels of a system.
 
-Each kernel is a variable whose options set what the kernel adds, such as ``aes_area``. A model per
-total adds them in the order of the kernels, so that a sum has one value to the last bit.
+The options of a variable set what its kernels add, such as ``aes_area``. A model per total adds
+them in the order of the kernels, so that a sum has one value to the last bit.
 """
 
 from __future__ import annotations
@@ -32,18 +32,21 @@ class Total:
     Parameters
     ----------
     name : str
-        The total.
+        The output.
+    total : str
+        What kernels give; another name than the output if only some kernels are added.
     parts : tuple of str
         The inputs, in the order of the kernels.
     """
 
     name: str
+    total: str
     parts: tuple[str, ...]
 
     def __call__(self, **values: Any) -> SimpleNamespace:
         """Return the total of values that broadcast.
 
-        >>> Total("area", ("aes_area", "sha_area"))(aes_area=2.0, sha_area=3.0).area
+        >>> Total("area", "area", ("aes_area", "sha_area"))(aes_area=2.0, sha_area=3.0).area
         5.0
         """
         total = values[self.parts[0]]
@@ -57,15 +60,15 @@ def part_name(kernel: str, total: str) -> str:
     return f"{kernel}_{total}"
 
 
-def total_model(name: str, quantity: Quantity, kernels: Sequence[str]) -> Model:
-    """Return the model that adds what kernels give."""
-    parts = {part_name(kernel, name): kernel for kernel in kernels}
+def total_model(name: str, total: str, quantity: Quantity, kernels: Sequence[str]) -> Model:
+    """Return the model that adds what kernels give to a total, under a name."""
+    parts = {part_name(kernel, total): kernel for kernel in kernels}
     added = {
         part: replace(quantity, about=f"{quantity.about}, of {k}") for part, k in parts.items()
     }
     return Model(
         f"total of {name}",
-        Total(name, tuple(parts)),
+        Total(name, total, tuple(parts)),
         added,
         {},
         {name: quantity},
@@ -84,9 +87,9 @@ class System:
     totals : tuple of str
         The totals that objectives or constraints depend on.
     names : mapping of str to tuple of str
-        By kernel: its options.
+        By variable: its options. A variable is a kernel, or several that share something.
     options : mapping of str to ndarray, shape (options, totals)
-        By kernel: what each option adds.
+        By variable: what each option adds.
     inner : Evaluator
         The same objectives and constraints, with a continuous variable for each total.
     """
@@ -96,10 +99,10 @@ class System:
     options: Mapping[str, Array]
     inner: Evaluator
 
-    def on_host(self, kernel: str) -> Array | None:
-        """Return what a kernel adds that is not built; None if it is always built."""
-        names = self.names[kernel]
-        return self.options[kernel][names.index(NOT_BUILT)] if NOT_BUILT in names else None
+    def on_host(self, variable: str) -> Array | None:
+        """Return what a variable adds if nothing is built; None if something always is."""
+        names = self.names[variable]
+        return self.options[variable][names.index(NOT_BUILT)] if NOT_BUILT in names else None
 
     @property
     def limits(self) -> dict[str, float]:
@@ -115,28 +118,27 @@ class System:
 def find_system(evaluator: Evaluator) -> System | None:
     """Return the structure of a system; None if the evaluator has another one.
 
-    Every variable is then a kernel, and only models of totals read what the kernels add.
+    Only models of totals then read what the variables set.
     """
     graph, variables = evaluator.model_graph, evaluator.space.variables
-    sums = [m for m in graph.models if isinstance(m.function, Total)]
+    sums = {name: m for m in graph.models if isinstance(m.function, Total) for name in m.outputs}
     others = [m for m in graph.models if not isinstance(m.function, Total)]
-    parts = {part for m in sums for part in m.inputs}
-    owned = evaluator.space.quantities()
-    read = {name for m in others for name in m.inputs} | _names(evaluator)
-    if not sums or owned.keys() != parts or read & parts:
+    wanted = _names(evaluator)
+    parts = {part for m in sums.values() for part in m.inputs}
+    read = {name for m in others for name in m.inputs} | wanted
+    if not sums or not evaluator.space.quantities().keys() <= parts or read & parts:
         return None
-    needed = graph.needs(sorted(_names(evaluator))).names
-    names = tuple(name for m in sums for name in m.outputs if name in needed)
-    by_total = {name: m for m in sums for name in m.outputs}
+    needed = graph.needs(sorted(wanted)).names
+    names = tuple(name for name in sums if name in needed)
+    free = dict(graph.free) | {name: sums[name].outputs[name] for name in names}
     choices = {k: v for k, v in variables.items() if isinstance(v, Choice)}
-    options = {k: _added(v, k, names) for k, v in choices.items()}
-    free = dict(graph.free) | {name: by_total[name].outputs[name] for name in names}
     inner = replace(
         evaluator,
         model_graph=replace(graph, models=tuple(others), varied=frozenset(names), free=free),
-        space=Space({name: Real(*_range(by_total[name].outputs[name])) for name in names}),
+        space=Space({name: Real(*_range(sums[name].outputs[name])) for name in names}),
     )
-    return System(names, {k: v.names for k, v in choices.items()}, options, inner)
+    options = {key: _added(v, [sums[name] for name in names]) for key, v in choices.items()}
+    return System(names, {key: v.names for key, v in choices.items()}, options, inner)
 
 
 def _names(evaluator: Evaluator) -> set[str]:
@@ -147,12 +149,15 @@ def _names(evaluator: Evaluator) -> set[str]:
     }
 
 
-def _added(variable: Choice, kernel: str, totals: Sequence[str]) -> Array:
-    """Return what the options of a kernel add (options, totals)."""
+def _added(variable: Choice, sums: Sequence[Model]) -> Array:
+    """Return what the options of a variable add (options, totals)."""
     rows = variable.rows.values()
-    return np.array([[row[part_name(kernel, t)] for t in totals] for row in rows], dtype=np.float64)
+    return np.array(
+        [[sum(row[part] for part in m.inputs if part in row) for m in sums] for row in rows],
+        dtype=np.float64,
+    )
 
 
 def _range(quantity: Quantity) -> tuple[float, float]:
     low = max(quantity.low, quantity.above)
-    return (low, low + 1.0) if low > -1e300 else (-1.0, 1.0)
+    return (low, low + 1.0) if low > -np.inf else (-1.0, 1.0)

@@ -15,7 +15,7 @@ import pandas as pd
 from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Points
-from dse.evaluate.totals import NOT_BUILT, System, find_system, part_name
+from dse.evaluate.totals import NOT_BUILT, System, find_system
 from dse.explain.changes import compare_objectives
 from dse.model.quantity import Array
 from dse.model.section import Bars, Section, Table
@@ -186,10 +186,10 @@ def _chart(study: ResolvedStudy, system: System, result: Result, cost: Objective
     front = result.front.designs.sort_values(cost.name)
     rows = np.unique(np.linspace(0, len(front) - 1, min(_BARS, len(front))).astype(int))
     shown = front.iloc[rows]
-    bars = [
-        (worded(kernel), shown[part_name(kernel, cost.quantity)].to_numpy(dtype=np.float64))
-        for kernel in system.options
-    ]
+    column, bars = system.totals.index(cost.quantity), []
+    for variable, names in system.names.items():
+        added = dict(zip(names, system.options[variable][:, column].tolist(), strict=True))
+        bars.append((worded(variable), np.array([added[str(name)] for name in shown[variable]])))
     return Bars(
         f"What to build at each {worded(cost.quantity)}",
         [f"design {number}" for number in shown.index],

@@ -673,6 +673,34 @@ class KernelsTable(Table):
     )
 
 
+class SharedEngineTable(Table):
+    """Kernels that one engine may serve: it then counts once, and has the load of all."""
+
+    kernels: list[Name] = Field(min_length=2, description="kernels with the same variables")
+    sums: list[Name] = Field(
+        default_factory=list, description="quantities that add up at the engine, such as its load"
+    )
+    once: list[Name] = Field(default_factory=list, description="totals that count once")
+
+
+class ChainTable(Table):
+    """Kernels that follow each other: data stay with the engines if both neighbours are built."""
+
+    kernels: list[Name] = Field(min_length=2, description="in the order of the data")
+    fed: dict[Name, Number] = Field(
+        min_length=1, description="inputs of a kernel whose predecessor is built, such as no set-up"
+    )
+    feeds: dict[Name, Number] = Field(
+        default_factory=dict, description="inputs of a kernel whose successor is built"
+    )
+
+
+class PhaseTable(Table):
+    """Kernels that run at the same time."""
+
+    kernels: list[Name] = Field(min_length=1, description="their totals have the phase's name too")
+
+
 class KernelStudyFile(StudyFile):
     """A kernel of a system as a study; its objectives are totals, which may be constant."""
 
@@ -695,6 +723,15 @@ class SystemStudyFile(StudyFile):
     kernels: KernelsTable = Field(description="what all kernels have in common")
     kernel: dict[Name, KernelTable] = Field(
         min_length=1, max_length=64, description="the kernels, by name"
+    )
+    shared_engine: dict[Name, SharedEngineTable] = Field(
+        default_factory=dict, description="kernels that one engine may serve"
+    )
+    chain: dict[Name, ChainTable] = Field(
+        default_factory=dict, description="kernels whose data may stay with the engines"
+    )
+    phase: dict[Name, PhaseTable] = Field(
+        default_factory=dict, description="kernels that run at once: totals such as burst_power"
     )
 
 

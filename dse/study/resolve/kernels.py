@@ -1,9 +1,4 @@
-"""The kernels of a system: each is a study of its own, searched in the totals of the system.
-
-A kernel's options are "not built" and the Pareto front of its designs, where the coordinates are
-the totals. Any other design is at least as bad in each total, so no system needs it. A total that
-some objective wants low and another high is kept as two coordinates.
-"""
+"""The kernels of a system: each is resolved as a study of its own, whose objectives are totals."""
 
 from __future__ import annotations
 
@@ -13,24 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.evaluate.audit import audit
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.failures import DesignError
-from dse.evaluate.space import Choice, Points, Space
-from dse.evaluate.table_space import ROW, TableSpace
-from dse.evaluate.totals import BUILT, NOT_BUILT, find_system, part_name, total_model
+from dse.evaluate.space import Choice, Space
+from dse.evaluate.totals import BUILT, NOT_BUILT, Total, find_system, total_model
 from dse.model.contract import Model
 from dse.model.quantity import Array, Quantity
-from dse.model.values import plural, show
-from dse.problems import InputError, Problem, nearest
-from dse.search.base import SearchSettings, Start, method_of
+from dse.problems import InputError, nearest
 from dse.search.bound.monotonicity import find_best_ends, find_missing_declarations
 from dse.search.bound.ranges import Ranges
-from dse.search.reproduction import reproduce
 from dse.study.findings import Findings, Place
 from dse.study.input_files import own_file, read_toml
+from dse.study.resolve.kernel_options import Kernel, Options, chain_kernels, share_engine
 from dse.study.resolve.scope import Scope
 from dse.study.schema import (
     ConstraintTable,
@@ -46,7 +35,6 @@ from dse.study.schema import (
 from dse.study.schema_errors import parse_file
 
 _DESIGNS = "designs.csv"
-_MAX_DESIGNS = 20_000_000  # designs of a kernel, which are all evaluated
 
 
 @dataclass(frozen=True)
@@ -55,45 +43,41 @@ class Kernels:
 
     Parameters
     ----------
-    evaluators : mapping of str to Evaluator
-        By kernel: its models and designs, with the totals that it has as objectives.
-    not_built : mapping of str to mapping of str to float
-        By kernel: its totals on the host; kernels without an entry are always built.
+    file : SystemStudyFile
+        The study: what kernels share, and which run at once.
+    kernels : mapping of str to Kernel
+        By name, in the study's order.
     quantities : mapping of str to Quantity
         The totals.
     files : tuple of Path
         The files that decide the kernels' designs.
     """
 
-    evaluators: Mapping[str, Evaluator]
-    not_built: Mapping[str, Mapping[str, float]]
+    file: SystemStudyFile
+    kernels: Mapping[str, Kernel]
     quantities: Mapping[str, Quantity]
     files: tuple[Path, ...]
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """The models that add up each total."""
-        names = tuple(self.evaluators)
-        return tuple(total_model(name, q, names) for name, q in self.quantities.items())
+        """The models that add up each total, for all kernels and for those of a phase."""
+        groups = {"": tuple(self.kernels)}
+        groups |= {f"{key}_": tuple(phase.kernels) for key, phase in self.file.phase.items()}
+        return tuple(
+            total_model(f"{prefix}{total}", total, quantity, names)
+            for prefix, names in groups.items()
+            for total, quantity in self.quantities.items()
+        )
 
-    def space(
-        self, options: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
-    ) -> Space:
-        """Return the kernels as variables, with these totals by option; with none, two options."""
+    def space(self, options: Mapping[str, Options] | None = None) -> Space:
+        """Return the kernels as variables with these options; with none, two options of each."""
         if options is None:
-            both = {NOT_BUILT: dict.fromkeys(self.quantities, 0.0)}
-            both["built"] = dict.fromkeys(self.quantities, 1.0)
-            options = dict.fromkeys(self.evaluators, both)
+            both = np.array([[0.0], [1.0]]) * np.ones(len(self.quantities))
+            options = {k: Options((NOT_BUILT, "built"), {k: both}) for k in self.kernels}
         return Space(
             {
-                kernel: Choice(
-                    {
-                        o: {part_name(kernel, t): v for t, v in row.items()}
-                        for o, row in rows.items()
-                    },
-                    "built as",
-                )
-                for kernel, rows in options.items()
+                key: Choice(each.rows(tuple(self.quantities)), "built as")
+                for key, each in options.items()
             }
         )
 
@@ -105,23 +89,37 @@ class Kernels:
         InputError
             If a kernel has no option, or its models break their contract.
         """
-        signs = _find_signs(evaluator, findings)
-        options: dict[str, dict[str, dict[str, float]]] = {}
-        for kernel, own in self.evaluators.items():
-            place = Place("kernel") / kernel
-            rows: dict[str, dict[str, float]] = {}
-            if kernel in self.not_built:
-                rows[NOT_BUILT] = {t: self.not_built[kernel].get(t, 0.0) for t in self.quantities}
+        signs = _find_signs(evaluator, self.models, findings)
+        totals, options = tuple(self.quantities), dict[str, Options]()
+        members = {
+            name: key
+            for tables in (self.file.shared_engine, self.file.chain)
+            for key, table in tables.items()
+            for name in table.kernels
+        }
+        for name, kernel in self.kernels.items():
+            key = members.get(name, name)
+            if key in options:
+                continue
+            group = [self.kernels[n] for n in self.kernels if members.get(n, n) == key]
+            place = Place("kernel") / name
             try:
-                rows |= _search_kernel(own, signs, self.quantities)
+                if key in self.file.shared_engine:
+                    place = Place("shared_engine") / key
+                    options[key] = share_engine(self.file.shared_engine[key], group, totals, signs)
+                elif key in self.file.chain:
+                    place = Place("chain") / key
+                    order = [self.kernels[n] for n in self.file.chain[key].kernels]
+                    options[key] = chain_kernels(self.file.chain[key], order, totals, signs)
+                else:
+                    options[key] = kernel.options(totals, signs)
             except InputError as error:
                 findings.adopt(place, error)
                 continue
-            if not rows:
+            if not len(options[key].names):
                 findings.add(place, "has no feasible design", "loosen its constraints")
-            elif NOT_BUILT in rows and len(rows) == 1:
+            elif options[key].names == (NOT_BUILT,):
                 findings.notes.append(f"{place} has no feasible design: it stays on the host")
-            options[kernel] = rows
         findings.finish_stage()
         return replace(evaluator, space=self.space(options))
 
@@ -136,8 +134,7 @@ def resolve_kernels(
     """Resolve the kernels of a system, each as a study; this runs no search."""
     from dse.study.resolve import Resolved, resolve
 
-    evaluators: dict[str, Evaluator] = {}
-    not_built: dict[str, dict[str, float]] = {}
+    kernels: dict[str, Kernel] = {}
     quantities: dict[str, Quantity] = {}
     files: list[Path] = []
     for kernel, table in file.kernel.items():
@@ -145,9 +142,8 @@ def resolve_kernels(
         try:
             study, path = _study_of(kernel, file, table, folder, own)
             resolved: Resolved = resolve(study, path, functions, elsewhere, own)
-            evaluators[kernel] = resolved.evaluator
-            if (known := _not_built(table, resolved.evaluator, study, own)) is not None:
-                not_built[kernel] = known
+            known = _not_built(table, resolved.evaluator, study, own)
+            kernels[kernel] = Kernel(kernel, resolved.evaluator, known)
             own.finish_stage()
         except InputError as error:
             findings.adopt(place, error)
@@ -161,11 +157,31 @@ def resolve_kernels(
                 findings.add(place, f"{message} in {quantities[objective.quantity].unit}")
     for name in file.kernels.totals:
         if name not in quantities and not findings.problems:
-            given = {n for e in evaluators.values() for n in e.model_graph.producers}
+            given = {n for k in kernels.values() for n in k.evaluator.model_graph.producers}
             message = f"no kernel gives '{name}'"
             findings.add(Place("kernels") / "totals", message, nearest(name, given))
+    _check_members(file, findings)
     findings.finish_stage()
-    return Kernels(evaluators, not_built, quantities, tuple(dict.fromkeys(files)))
+    return Kernels(file, kernels, quantities, tuple(dict.fromkeys(files)))
+
+
+def _check_members(file: SystemStudyFile, findings: Findings) -> None:
+    """Check that phases, shared engines and chains name kernels, and share none."""
+    owner: dict[str, Place] = {}
+    for section in ("phase", "shared_engine", "chain"):
+        for key, table in getattr(file, section).items():
+            place = Place(section) / key
+            if key in file.kernel:
+                findings.add(place, "is the name of a kernel", "give it a name of its own")
+            for name in table.kernels:
+                if name not in file.kernel:
+                    message = f"there is no kernel '{name}'"
+                    findings.add(place / "kernels", message, nearest(name, file.kernel))
+                elif table.kernels.count(name) > 1:
+                    findings.add(place / "kernels", f"'{name}' is listed twice", "list it once")
+                elif section != "phase" and owner.setdefault(name, place) != place:
+                    message = f"'{name}' is already in {owner[name]}"
+                    findings.add(place / "kernels", message, "a kernel is in one of them")
 
 
 # A kernel as a study
@@ -288,94 +304,24 @@ def _spread(space: Space) -> Array:
     return np.column_stack([np.roll(even, 7 * i) for i in range(len(space.variables))])
 
 
-# The search of a kernel
+# The directions of totals
 
 
-def _find_signs(evaluator: Evaluator, findings: Findings) -> dict[str, tuple[int, ...]]:
+def _find_signs(
+    evaluator: Evaluator, models: Sequence[Model], findings: Findings
+) -> dict[str, tuple[int, ...]]:
     """Return for each total that matters the directions that are better: -1 less, 1 more."""
     system = find_system(evaluator)
     if system is None:
         raise AssertionError("the study is not a system")
     ranges = Ranges(system.inner)
-    ends = find_best_ends(ranges)
-    signs: dict[str, tuple[int, ...]] = {
-        t: (ends[i],) if i in ends else (-1, 1) for i, t in enumerate(system.totals)
-    }
-    if any(len(both) > 1 for both in signs.values()):
-        mixed = ", ".join(t for t, both in signs.items() if len(both) > 1)
+    ends, signs = find_best_ends(ranges), dict[str, set[int]]()
+    totals = {m.function.name: m.function.total for m in models if isinstance(m.function, Total)}
+    for i, name in enumerate(system.totals):
+        signs.setdefault(totals[name], set()).update((ends[i],) if i in ends else (-1, 1))
+    if mixed := [total for total, both in signs.items() if len(both) > 1]:
         missing = find_missing_declarations(ranges)
-        why = missing[0] if missing else "objectives disagree about it"
-        findings.notes.append(f"kernels keep more options, for each value of {mixed}: {why}")
-    return signs
-
-
-def _search_kernel(
-    evaluator: Evaluator, signs: Mapping[str, tuple[int, ...]], totals: Mapping[str, Quantity]
-) -> dict[str, dict[str, float]]:
-    """Return the front of a kernel's designs in the totals, by option.
-
-    Raises
-    ------
-    InputError
-        If the designs are too many, or a model breaks its contract.
-    """
-    size = evaluator.space.size
-    if size is None or size > _MAX_DESIGNS:
-        has = "a continuous variable" if size is None else plural(size, "design")
-        remedy = f"give real variables steps, or fewer values: at most {_MAX_DESIGNS:,} designs"
-        raise InputError("", [Problem("space", f"has {has}, and all are evaluated", remedy)])
-    all_totals = evaluator.objectives
-    wanted = [
-        replace(o, name=f"{o.name} {sign}", direction="minimize" if sign < 0 else "maximize")
-        for o in all_totals
-        for sign in signs.get(o.quantity, ())
-    ]
-    searched = replace(evaluator, objectives=tuple(wanted))
-    try:
-        if evaluator.model_graph.models and (problems := audit(searched).problems):
-            raise InputError("", problems)
-        settings = SearchSettings(method="exhaustive")
-        settings = method_of("exhaustive").plan(settings, searched.space, len(wanted), [])
-        search = method_of("exhaustive").start(Start(searched, settings))
-        for _ in search.steps():
-            pass
-        outcome = search.outcome()
-        if evaluator.model_graph.models:
-            reproduce(searched, outcome)
-    except DesignError as error:
-        raise InputError("", [Problem("", str(error))]) from error
-    rows = np.flatnonzero(outcome.on_front)
-    _, first = np.unique(outcome.evaluated.objectives[rows], axis=0, return_index=True)
-    rows = rows[np.sort(first)]
-    points = {name: values[rows] for name, values in outcome.points.items()}
-    values = replace(evaluator, constraints=()).evaluate(points).objectives
-    names = [objective.quantity for objective in all_totals]
-    return {
-        option: {t: float(row[names.index(t)]) if t in names else 0.0 for t in totals}
-        for option, row in zip(_option_names(evaluator, points), values, strict=True)
-    }
-
-
-def _option_names(evaluator: Evaluator, points: Points) -> list[str]:
-    """Return a short unique name of each design: its entries, and its numbers with their names."""
-    space = evaluator.space
-    labels: dict[str, NDArray[Any]] = space.labels(points)
-    numbers = points[ROW] if isinstance(space, TableSpace) else space.to_index(points)
-    names = []
-    for row, number in enumerate(numbers.tolist()):
-        parts = []
-        for name, variable in space.variables.items():
-            if variable.count == 1:
-                continue
-            text = labels[name][row]
-            if isinstance(text, str):
-                parts.append(text)
-            else:
-                unit = evaluator.model_graph.quantities[name].unit
-                parts.append(f"{name.replace('_', ' ')} {show(float(text), unit)}")
-        names.append(", ".join(parts) or f"design {number}")
-    twice = {name for name in names if names.count(name) > 1} | {NOT_BUILT}
-    return [
-        f"{name} (design {number})" if name in twice else name
-        for name, number in zip(names, numbers.tolist(), strict=True)
-    ]
+        why = missing[0] if missing else "objectives want it high and low"
+        text = f"kernels keep an option for each value of {', '.join(mixed)}: {why}"
+        findings.notes.append(text)
+    return {total: tuple(sorted(both)) for total, both in signs.items()}

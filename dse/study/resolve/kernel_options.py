@@ -1,0 +1,390 @@
+"""The options of kernels: the designs of each that a system may need.
+
+They are "not built" and the Pareto front of a kernel's designs, where the coordinates are the
+totals. Any other design is at least as bad in each total, so no system needs it. A total that some
+objective wants low and another high is two coordinates.
+
+Kernels that share an engine, or a chain, are one variable: what one of them adds then depends on
+the others. An option of the variable has a design for each of its kernels.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.audit import audit
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import DesignError
+from dse.evaluate.front import distinct_front
+from dse.evaluate.space import Points
+from dse.evaluate.table_space import ROW, TableSpace
+from dse.evaluate.totals import NOT_BUILT, part_name
+from dse.model.quantity import Array
+from dse.model.units import UnitError, read
+from dse.model.values import plural, show, worded
+from dse.problems import InputError, Problem
+from dse.search.base import SearchSettings, Start, method_of
+from dse.search.reproduction import reproduce
+from dse.study.schema import ChainTable, SharedEngineTable
+
+Signs: TypeAlias = Mapping[str, tuple[int, ...]]
+"""For each total that matters the directions that are better: -1 less, 1 more."""
+
+_MAX_DESIGNS = 20_000_000  # designs of a kernel, which are all evaluated
+_MAX_SHARED = 2_000  # designs of a shared engine, which are evaluated one by one
+_MAX_OPTIONS = 20_000  # options of a variable
+_MAX_SHARING = 4  # kernels of one engine: each subset of them may share it
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a variable.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Unique names.
+    parts : mapping of str to ndarray, shape (options, totals)
+        By kernel: what it adds to each total.
+    """
+
+    names: tuple[str, ...]
+    parts: Mapping[str, Array]
+
+    def rows(self, totals: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Return the quantities that each option sets."""
+        names = [part_name(kernel, total) for kernel in self.parts for total in totals]
+        values = np.hstack([*self.parts.values()])
+        return {
+            option: dict(zip(names, row, strict=True))
+            for option, row in zip(self.names, values.tolist(), strict=True)
+        }
+
+    def labelled(self) -> Options:
+        """Return the options with their kernels in the names."""
+        label = " + ".join(map(worded, self.parts))
+        names = (n if n == NOT_BUILT else f"{label}: {n}" for n in self.names)
+        return replace(self, names=tuple(names))
+
+    def front(self, totals: Sequence[str], signs: Signs) -> Options:
+        """Return the options that no other dominates, and the first of equal ones."""
+        rows = np.flatnonzero(distinct_front(_coordinates(sum(self.parts.values()), totals, signs)))
+        if len(rows) > _MAX_OPTIONS:
+            message = f"has {len(rows):,} options that none dominates: at most {_MAX_OPTIONS:,}"
+            raise InputError("", [Problem("", message, "give its kernels fewer designs")])
+        return Options(
+            tuple(self.names[row] for row in rows), {k: v[rows] for k, v in self.parts.items()}
+        )
+
+
+def _coordinates(values: Any, totals: Sequence[str], signs: Signs) -> Array:
+    """Return totals as coordinates to minimize (options, coordinates)."""
+    columns = [-s * values[:, i] for i, t in enumerate(totals) for s in signs.get(t, ())]
+    return np.column_stack(columns) if columns else np.zeros((len(values), 1))
+
+
+def combine(parts: Sequence[Options]) -> Options:
+    """Return every combination of one option of each; only options that are built are named."""
+    names = []
+    for combination in itertools.product(*(options.names for options in parts)):
+        built = [name for name in combination if name != NOT_BUILT]
+        names.append("; ".join(built) or NOT_BUILT)
+    shape = [len(options.names) for options in parts]
+    places = np.indices(shape).reshape(len(parts), -1)
+    values = {
+        kernel: array[place]
+        for options, place in zip(parts, places, strict=True)
+        for kernel, array in options.parts.items()
+    }
+    return Options(tuple(names), values)
+
+
+def join(several: Sequence[Options]) -> Options:
+    """Return the options of all, which are for the same kernels."""
+    kernels = several[0].parts
+    return Options(
+        tuple(name for options in several for name in options.names),
+        {k: np.concatenate([options.parts[k] for options in several]) for k in kernels},
+    )
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of a system.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    evaluator : Evaluator
+        Its models and designs, with the totals that it gives as objectives.
+    on_host : mapping of str to float or None
+        Its totals on the host; None if it is always built.
+    """
+
+    name: str
+    evaluator: Evaluator
+    on_host: Mapping[str, float] | None
+
+    def host(self, totals: Sequence[str]) -> list[Options]:
+        """Return the option that is not built, if there is one."""
+        if self.on_host is None:
+            return []
+        row = np.array([[self.on_host.get(total, 0.0) for total in totals]])
+        return [Options((NOT_BUILT,), {self.name: row})]
+
+    def options(self, totals: Sequence[str], signs: Signs) -> Options:
+        """Return all options, the one that is not built first."""
+        return join([*self.host(totals), self.built(totals, signs)])
+
+    def built(
+        self, totals: Sequence[str], signs: Signs, bound: Mapping[str, float] | None = None
+    ) -> Options:
+        """Return the front of the designs in the totals, with some inputs bound.
+
+        Raises
+        ------
+        InputError
+            If the designs are too many, or a model breaks its contract.
+        """
+        evaluator = _bind(self.evaluator, bound or {})
+        points = _search(evaluator, signs)
+        names = tuple(_option_names(evaluator, points))
+        return Options(names, {self.name: self.values(evaluator, points, totals)})
+
+    def values(self, evaluator: Evaluator, points: Points, totals: Sequence[str]) -> Array:
+        """Return what designs add to each total (designs, totals)."""
+        found = replace(evaluator, constraints=()).evaluate(points).objectives
+        names = [objective.quantity for objective in evaluator.objectives]
+        none = np.zeros(len(found))
+        return np.column_stack([found[:, names.index(t)] if t in names else none for t in totals])
+
+
+def _bind(evaluator: Evaluator, bound: Mapping[str, float]) -> Evaluator:
+    """Return an evaluator whose objectives and constraints bind some quantities."""
+    return replace(
+        evaluator,
+        objectives=tuple(
+            replace(o, conditions={**o.conditions, **bound}) for o in evaluator.objectives
+        ),
+        constraints=tuple(
+            replace(c, conditions={**c.conditions, **bound}) for c in evaluator.constraints
+        ),
+    )
+
+
+def _search(evaluator: Evaluator, signs: Signs) -> Points:
+    """Return the front of a kernel's designs, each point once, in the order of their numbers."""
+    size = evaluator.space.size
+    if size is None or size > _MAX_DESIGNS:
+        has = "a continuous variable" if size is None else plural(size, "design")
+        remedy = f"give real variables steps, or fewer values: at most {_MAX_DESIGNS:,} designs"
+        raise InputError("", [Problem("space", f"has {has}, and all are evaluated", remedy)])
+    objectives = [
+        replace(o, name=f"{o.name} {sign}", direction="minimize" if sign < 0 else "maximize")
+        for o in evaluator.objectives
+        for sign in signs.get(o.quantity, ())
+    ]
+    searched = replace(evaluator, objectives=tuple(objectives or evaluator.objectives[:1]))
+    method = method_of("exhaustive")
+    settings = SearchSettings(method="exhaustive")
+    try:
+        if evaluator.model_graph.models and (problems := audit(searched).problems):
+            raise InputError("", problems)
+        plan = method.plan(settings, searched.space, len(searched.objectives), [])
+        search = method.start(Start(searched, plan))
+        for _ in search.steps():
+            pass
+        outcome = search.outcome()
+        if evaluator.model_graph.models:
+            reproduce(searched, outcome)
+    except DesignError as error:
+        raise InputError("", [Problem("", str(error))]) from error
+    rows = np.flatnonzero(outcome.on_front)
+    _, first = np.unique(outcome.evaluated.objectives[rows], axis=0, return_index=True)
+    rows = rows[np.sort(first)]
+    return {name: values[rows] for name, values in outcome.points.items()}
+
+
+def _option_names(evaluator: Evaluator, points: Points) -> list[str]:
+    """Return a short unique name of each design: its entries, and its numbers with their names."""
+    space = evaluator.space
+    labels: dict[str, NDArray[Any]] = space.labels(points)
+    numbers = points[ROW] if isinstance(space, TableSpace) else space.to_index(points)
+    names = []
+    for row, number in enumerate(numbers.tolist()):
+        texts = []
+        for name, variable in space.variables.items():
+            label = labels[name][row]
+            if isinstance(label, str):
+                texts.append(label)
+            elif variable.count != 1:
+                unit = evaluator.model_graph.quantities[name].unit
+                texts.append(f"{worded(name)} {show(float(label), unit)}")
+        names.append(", ".join(texts) or f"design {number}")
+    twice = {name for name in names if names.count(name) > 1} | {NOT_BUILT}
+    return [
+        f"{name} (design {number})" if name in twice else name
+        for name, number in zip(names, numbers.tolist(), strict=True)
+    ]
+
+
+# Kernels that depend on each other
+
+
+def share_engine(
+    table: SharedEngineTable, kernels: Sequence[Kernel], totals: Sequence[str], signs: Signs
+) -> Options:
+    """Return the options of kernels that one engine may serve.
+
+    Either each has its own option, or some have the same design: it then counts once, and each of
+    them is evaluated with the sums over all of them.
+
+    Raises
+    ------
+    InputError
+        If the kernels have different variables, or too many designs.
+    """
+    variables = [dict(kernel.evaluator.space.variables) for kernel in kernels]
+    size = kernels[0].evaluator.space.size
+    problems = []
+    if any(own != variables[0] for own in variables):
+        message = "the kernels have different variables, so no design serves them all"
+        problems.append(Problem("kernels", message, "give them the same space"))
+    if len(kernels) > _MAX_SHARING:
+        problems.append(Problem("kernels", f"are more than {_MAX_SHARING}", "leave some out"))
+    if size is None or size > _MAX_SHARED:
+        message = f"more than {_MAX_SHARED:,} designs of an engine"
+        problems.append(Problem("", message, "give fewer values"))
+    for name in table.once:
+        if name not in totals:
+            problems.append(
+                Problem("once", f"'{name}' is not a total", f"totals: {', '.join(totals)}")
+            )
+    if problems:
+        raise InputError("", problems)
+    own = {kernel.name: kernel.options(totals, signs).labelled() for kernel in kernels}
+    found = [combine([*own.values()])]
+    for count in range(2, len(kernels) + 1):
+        for sharing in itertools.combinations(kernels, count):
+            rest = [own[k.name] for k in kernels if k not in sharing]
+            shared = _shared(table, sharing, totals).labelled()
+            found.append(combine([shared, *rest]))
+    order = [kernel.name for kernel in kernels]
+    found = [Options(o.names, {name: o.parts[name] for name in order}) for o in found]
+    return join(found).front(totals, signs)
+
+
+def _shared(table: SharedEngineTable, kernels: Sequence[Kernel], totals: Sequence[str]) -> Options:
+    """Return the designs that serve all of these kernels."""
+    space = kernels[0].evaluator.space
+    points = space.from_index(np.arange(space.size or 0))
+    sums = dict[str, Array]()
+    for name in table.sums:
+        sums[name] = np.sum([_quantity(k.evaluator, name, points) for k in kernels], axis=0)
+    feasible, added = [], {kernel.name: list[Array]() for kernel in kernels}
+    for row in range(space.size or 0):
+        bound = {name: float(array[row]) for name, array in sums.items()}
+        point = {name: array[[row]] for name, array in points.items()}
+        each = [_bind(kernel.evaluator, bound) for kernel in kernels]
+        if all(e.evaluate(point).feasible[0] for e in each):
+            feasible.append(row)
+            for kernel, e in zip(kernels, each, strict=True):
+                added[kernel.name].append(kernel.values(e, point, totals)[0])
+    chosen = {name: array[feasible] for name, array in points.items()}
+    names = _option_names(kernels[0].evaluator, chosen) if feasible else []
+    parts = {k: np.reshape(v, (len(feasible), len(totals))) for k, v in added.items()}
+    for kernel in kernels[1:]:
+        parts[kernel.name][:, [totals.index(name) for name in table.once]] = 0.0
+    return Options(tuple(names), parts)
+
+
+def _quantity(evaluator: Evaluator, name: str, points: Points) -> Array:
+    """Return a quantity of designs."""
+    graph = evaluator.model_graph
+    if name not in graph.producers:
+        message = f"no model of the kernels gives '{name}'"
+        raise InputError("", [Problem("sums", message, "name an output of their models")])
+    count = len(next(iter(points.values())))
+    value = graph.evaluate([(name, {})], evaluator.space.columns(points))[0]
+    return np.broadcast_to(value, (count,))
+
+
+def chain_kernels(
+    table: ChainTable, kernels: Sequence[Kernel], totals: Sequence[str], signs: Signs
+) -> Options:
+    """Return the options of consecutive kernels, whose data stay with the engines where they can.
+
+    Dynamic programming along the chain. The state after a kernel is whether it is built and whether
+    the next one is; in each state only the front is kept. A kernel is evaluated with the inputs
+    `fed` if its predecessor is built, and `feeds` if its successor is.
+
+    Raises
+    ------
+    InputError
+        If a kernel does not take these inputs, or there are too many options.
+    """
+    problems = [
+        Problem(f"{section}.{name}", f"no model of {kernel.name} takes '{name}'", "leave it out")
+        for section in ("fed", "feeds")
+        for name in getattr(table, section)
+        for kernel in kernels
+        if name not in kernel.evaluator.model_graph.quantities
+    ]
+    if problems:
+        raise InputError("", problems)
+    fronts: dict[tuple[bool, bool], Options] = {(False, flag): _NOTHING for flag in (False, True)}
+    for position, kernel in enumerate(kernels):
+        last = position == len(kernels) - 1
+        after = dict[tuple[bool, bool], Options]()
+        for own, following in itertools.product((False, True), (False,) if last else (False, True)):
+            found = []
+            for (before, mine), front in fronts.items():
+                if mine != own:
+                    continue
+                for options in _variants(table, kernel, totals, signs, before, own, following):
+                    found.append(_append(front, options))
+            if found:
+                after[own, following] = join(found).front(totals, signs)
+        fronts = after
+    return join([*fronts.values()]).front(totals, signs)
+
+
+_NOTHING = Options((NOT_BUILT,), {})
+
+
+def _variants(
+    table: ChainTable,
+    kernel: Kernel,
+    totals: Sequence[str],
+    signs: Signs,
+    before: bool,
+    own: bool,
+    following: bool,
+) -> Iterator[Options]:
+    """Yield the options of a kernel of a chain, by whether it and its neighbours are built."""
+    if not own:
+        yield from kernel.host(totals)
+        return
+    given = dict(table.fed if before else {}) | dict(table.feeds if following else {})
+    graph = kernel.evaluator.model_graph
+    bound = {}
+    for name, number in given.items():
+        try:
+            bound[name] = read(
+                str(number), graph.quantities[name].unit, graph.constants.get("clock")
+            )
+        except UnitError as error:
+            raise InputError("", [Problem(name, str(error))]) from None
+    yield kernel.built(totals, signs, bound).labelled()
+
+
+def _append(front: Options, options: Options) -> Options:
+    """Return every combination of an option of the kernels so far and one of the next."""
+    return combine([front, options]) if front.parts else options

@@ -454,9 +454,9 @@ def list_command(name: str | None) -> None:
 
 
 @commands.command("schema")
-@click.argument("what", type=click.Choice(["study", "table", "profile"]), default="study")
+@click.argument("what", type=click.Choice(["study", "table", "system", "profile"]), default="study")
 def schema_command(what: str) -> None:
-    """Print the JSON Schema of a study file, of a study of a table, or of a profile."""
+    """Print the JSON Schema of a study, a study of a table or a system, or a profile."""
     if what == "profile":
         from dse.profile.document import Profile
 
@@ -464,7 +464,7 @@ def schema_command(what: str) -> None:
         return
     from dse.study.schema import json_schema
 
-    click.echo(json.dumps(json_schema(what == "table"), indent=2))
+    click.echo(json.dumps(json_schema(what), indent=2))
 
 
 def main() -> None:

@@ -254,10 +254,16 @@ def find_nash_design(
     among : ndarray of bool, shape (designs,), optional
         Which may be it.
     """
-    losses = np.zeros(len(points)) if among is None else np.where(among, 0.0, np.inf)
-    for column, objective in zip(points.T, objectives, strict=True):
+    allowed = np.ones(len(points), dtype=bool) if among is None else among
+    gains = [-c > (o.worth or 0.0) for c, o in zip(points.T, objectives, strict=True) if o.sign < 0]
+    gaining = allowed & np.logical_and.reduce(gains) if gains else allowed
+    # a design without a gain has the product 0, and counts for nothing: its cost may be 0, too
+    rows = np.flatnonzero(gaining if gaining.any() else allowed)
+    losses = np.zeros(len(rows))
+    for column, objective in zip(points[rows].T, objectives, strict=True):
         losses += objective.weight * _nash_loss(column, objective)
-    return int(np.argmax(losses <= losses.min() + _EQUAL))  # one order of rounding in any unit
+    # one order of rounding in any unit
+    return int(rows[np.argmax(losses <= losses.min() + _EQUAL)])
 
 
 def _nash_loss(column: Array, objective: Objective) -> Array:

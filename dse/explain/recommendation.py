@@ -20,7 +20,7 @@ from dse.explain.limits import Limits, find_limits
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
 from dse.explain.switch_points import SwitchPoints, find_switch_points
-from dse.explain.system import answer_kernels, describe_kernels
+from dse.explain.system import answer_kernels, describe_kernels, describe_nothing_built
 from dse.explain.targets import (
     are_beneficial,
     find_best,
@@ -321,6 +321,8 @@ def _describe_no_accelerator(
         Whether models may run, for the times of the host.
     """
     evaluator = fix_at_middles(study.evaluator)
+    if text := describe_nothing_built(study):
+        return text
     space, graph, texts = evaluator.space, evaluator.model_graph, []
     for objective in evaluator.objectives:
         producer = graph.producers.get(objective.quantity)

@@ -23,7 +23,7 @@ from dse.model.values import amount, percent, titled, worded
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
-_SHOWN = 4  # totals in a line of the answer
+_SHOWN = 3  # totals in a line of the answer
 _BARS = 24  # designs of the chart
 
 
@@ -86,26 +86,37 @@ def answer_kernels(study: ResolvedStudy, design: Mapping[str, object]) -> list[K
 
 
 def describe_kernels(study: ResolvedStudy, answers: Sequence[KernelAnswer]) -> dict[str, str]:
-    """Return a line per kernel: how it is built, and what it adds to the first totals."""
+    """Return a line per kernel: how it is built, and what it changes, or why it is not built."""
     quantities = study.evaluator.model_graph.quantities
     lines = {}
     for answer in answers:
-        texts = []
-        for total in _important(study, answer.values)[:_SHOWN]:
-            unit, value = quantities[total].unit, answer.values[total]
-            before = answer.on_host.get(total, 0.0)
-            if not value and not before:
+        texts = [answer.reason] if answer.reason else []
+        for total in [] if answer.reason else _important(study, answer.values):
+            before, value = answer.on_host.get(total, 0.0), answer.values[total]
+            if value == before:
                 continue
-            text = f"{quantities[total].label_of(total)} {amount(value, unit)}"
-            if before and answer.option != NOT_BUILT:
-                change = f"{amount(before, unit)} → {amount(value, unit)}"
-                text = f"{quantities[total].label_of(total)} {change}"
-            elif total in answer.fractions:
+            unit, label = quantities[total].unit, quantities[total].label_of(total)
+            text = (
+                f"{amount(before, unit)} → {amount(value, unit)}" if before else amount(value, unit)
+            )
+            if not before and total in answer.fractions:
                 text += f" ({percent(answer.fractions[total], 2)})"
-            texts.append(text)
-        reason = f"{answer.reason}; " if answer.reason else ""
-        lines[worded(answer.kernel)] = f"{answer.option}: {reason}{', '.join(texts)}"
+            texts.append(f"{label} {text}")
+        lines[worded(answer.kernel)] = f"{answer.option}: {', '.join(texts[:_SHOWN])}"
     return lines
+
+
+def describe_nothing_built(study: ResolvedStudy) -> str:
+    """Return the objectives if each kernel stays on the host; empty if one is always built."""
+    evaluator = study.evaluator
+    system = find_system(evaluator)
+    if system is None or not all(NOT_BUILT in names for names in system.names.values()):
+        return ""
+    values = _objectives(evaluator, [{k: n.index(NOT_BUILT) for k, n in system.names.items()}])[0]
+    if np.isnan(values).any():
+        return "not feasible: the host cannot do all calls"
+    pairs = zip(evaluator.objectives, values.tolist(), strict=True)
+    return ", ".join(f"{worded(o.name)} {amount(value, o.unit)}" for o, value in pairs)
 
 
 def _important(study: ResolvedStudy, totals: Mapping[str, float]) -> list[str]:

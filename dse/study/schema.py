@@ -735,7 +735,12 @@ class SystemStudyFile(StudyFile):
     )
 
 
-def json_schema(of_table: bool = False) -> dict[str, Any]:
-    """Return the JSON Schema of a study file, or of a study of a table, for editors."""
-    schema = (TableStudyFile if of_table else StudyFile).model_json_schema()
+def json_schema(kind: str = "study") -> dict[str, Any]:
+    """Return the JSON Schema of a ``study``, of a ``table`` or of a ``system``, for editors."""
+    files: dict[str, type[StudyFile]] = {
+        "study": StudyFile,
+        "table": TableStudyFile,
+        "system": SystemStudyFile,
+    }
+    schema = files[kind].model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -93,9 +93,10 @@ def _entries(
         if len(values) < len(row.values):
             message = f"the row '{name}' would set a quantity twice"
             findings.add(place / "rename", message, "give each quantity a separate name")
-        for key in numbers.keys() - values.keys():
+        known = {table.rename.get(n, n) for n in quantities}  # a row may lack what others have
+        for key in numbers.keys() - known:
             message = f"the row '{name}' has no value '{key}'"
-            findings.add(place / "override", message, nearest(key, values))
+            findings.add(place / "override", message, nearest(key, known))
         for key, number in numbers.items():
             value = input_value(number)
             values[key] = replace(value, source=value.source or "the study")

@@ -22,7 +22,7 @@ from dse.evaluate.audit import audit
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
 from dse.evaluate.front import distinct_front
-from dse.evaluate.space import Points
+from dse.evaluate.space import Choice, Points, Space, Variable
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.evaluate.totals import NOT_BUILT, part_name
 from dse.model.quantity import Array
@@ -251,58 +251,83 @@ def share_engine(
     InputError
         If the kernels have different variables, or too many designs.
     """
-    variables = [dict(kernel.evaluator.space.variables) for kernel in kernels]
-    size = kernels[0].evaluator.space.size
-    problems = []
-    if any(own != variables[0] for own in variables):
-        message = "the kernels have different variables, so no design serves them all"
-        problems.append(Problem("kernels", message, "give them the same space"))
-    if len(kernels) > _MAX_SHARING:
-        problems.append(Problem("kernels", f"are more than {_MAX_SHARING}", "leave some out"))
-    if size is None or size > _MAX_SHARED:
+    space, problems = _common_space(kernels), list[Problem]()
+    if space is None:
+        message = "the kernels have no design in common, so no engine serves them all"
+        problems.append(Problem("kernels", message, "give them variables with the same values"))
+    elif (space.size or _MAX_SHARED + 1) > _MAX_SHARED:
         message = f"more than {_MAX_SHARED:,} designs of an engine"
         problems.append(Problem("", message, "give fewer values"))
+    if len(kernels) > _MAX_SHARING:
+        problems.append(Problem("kernels", f"are more than {_MAX_SHARING}", "leave some out"))
     for name in table.once:
         if name not in totals:
             problems.append(
                 Problem("once", f"'{name}' is not a total", f"totals: {', '.join(totals)}")
             )
-    if problems:
+    if problems or space is None:
         raise InputError("", problems)
     own = {kernel.name: kernel.options(totals, signs).labelled() for kernel in kernels}
     found = [combine([*own.values()])]
     for count in range(2, len(kernels) + 1):
         for sharing in itertools.combinations(kernels, count):
             rest = [own[k.name] for k in kernels if k not in sharing]
-            shared = _shared(table, sharing, totals).labelled()
+            shared = _shared(table, sharing, totals, space).labelled()
             found.append(combine([shared, *rest]))
     order = [kernel.name for kernel in kernels]
     found = [Options(o.names, {name: o.parts[name] for name in order}) for o in found]
     return join(found).front(totals, signs)
 
 
+def _common_space(kernels: Sequence[Kernel]) -> Space | None:
+    """Return the designs that all kernels have: the same variables, of catalogs the same entries.
+
+    None if there are none.
+    """
+    variables = [dict(kernel.evaluator.space.variables) for kernel in kernels]
+    common = dict[str, Variable]()
+    for name, first in variables[0].items():
+        others = [own.get(name) for own in variables[1:]]
+        if isinstance(first, Choice):
+            rows = [other.rows for other in others if isinstance(other, Choice)]
+            same = {o: r for o, r in first.rows.items() if all(own.get(o) == r for own in rows)}
+            if len(rows) < len(others) or not same:
+                return None
+            common[name] = replace(first, rows=same)
+        elif any(other != first for other in others):
+            return None
+        else:
+            common[name] = first
+    return Space(common) if all(own.keys() == common.keys() for own in variables) else None
+
+
 def _shared(table: SharedEngineTable, kernels: Sequence[Kernel], totals: Sequence[str]) -> Options:
     """Return the designs that serve all of these kernels."""
-    space = kernels[0].evaluator.space
-    points = space.from_index(np.arange(space.size or 0))
+    space = _common_space(kernels)
+    assert space is not None
+    every = space.from_index(np.arange(space.size or 0))
+    labels = space.labels(every)
+    points = {k.name: k.evaluator.space.from_labels(labels) for k in kernels}
     sums = dict[str, Array]()
     for name in table.sums:
-        sums[name] = np.sum([_quantity(k.evaluator, name, points) for k in kernels], axis=0)
+        parts = [_quantity(k.evaluator, name, points[k.name]) for k in kernels]
+        sums[name] = np.sum(parts, axis=0)
     feasible, added = [], {kernel.name: list[Array]() for kernel in kernels}
     for row in range(space.size or 0):
         bound = {name: float(array[row]) for name, array in sums.items()}
-        point = {name: array[[row]] for name, array in points.items()}
+        point = {k: {n: v[[row]] for n, v in own.items()} for k, own in points.items()}
         each = [_bind(kernel.evaluator, bound) for kernel in kernels]
-        if all(e.evaluate(point).feasible[0] for e in each):
+        if all(e.evaluate(point[k.name]).feasible[0] for e, k in zip(each, kernels, strict=True)):
             feasible.append(row)
             for kernel, e in zip(kernels, each, strict=True):
-                added[kernel.name].append(kernel.values(e, point, totals)[0])
-    chosen = {name: array[feasible] for name, array in points.items()}
-    names = _option_names(kernels[0].evaluator, chosen) if feasible else []
-    parts = {k: np.reshape(v, (len(feasible), len(totals))) for k, v in added.items()}
+                added[kernel.name].append(kernel.values(e, point[kernel.name], totals)[0])
+    first = kernels[0]
+    chosen = {name: array[feasible] for name, array in points[first.name].items()}
+    names = _option_names(first.evaluator, chosen) if feasible else []
+    values = {k: np.reshape(v, (len(feasible), len(totals))) for k, v in added.items()}
     for kernel in kernels[1:]:
-        parts[kernel.name][:, [totals.index(name) for name in table.once]] = 0.0
-    return Options(tuple(names), parts)
+        values[kernel.name][:, [totals.index(name) for name in table.once]] = 0.0
+    return Options(tuple(names), values)
 
 
 def _quantity(evaluator: Evaluator, name: str, points: Points) -> Array:

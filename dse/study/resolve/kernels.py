@@ -151,10 +151,12 @@ def resolve_kernels(
         files += resolved.files
         for objective in resolved.evaluator.objectives:
             declared = resolved.evaluator.model_graph.quantities[objective.quantity]
-            quantities.setdefault(objective.quantity, declared)
-            if declared.unit != quantities[objective.quantity].unit:
-                message = f"{objective.quantity} is in {declared.unit}, and other kernels have it"
-                findings.add(place, f"{message} in {quantities[objective.quantity].unit}")
+            first = quantities.setdefault(objective.quantity, declared)
+            if first.unit == "1":  # a column of a table may have no unit
+                quantities[objective.quantity] = declared
+            elif declared.unit not in ("1", first.unit):
+                message = f"{objective.quantity} is in {declared.unit}, not in {first.unit}"
+                findings.add(place, message, "give all kernels the same unit")
     for name in file.kernels.totals:
         if name not in quantities and not findings.problems:
             given = {n for k in kernels.values() for n in k.evaluator.model_graph.producers}

@@ -24,6 +24,7 @@ from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
 _SHOWN = 3  # totals in a line of the answer
+_COLUMNS = 6  # totals of the table
 _BARS = 24  # designs of the chart
 
 
@@ -161,20 +162,24 @@ def system_section(study: ResolvedStudy, result: Result, number: int | None) -> 
     if system is None or number is None:
         return []
     answers = answer_kernels(study, dict(result.designs.loc[number]))
-    quantities = study.evaluator.model_graph.quantities
-    rows = []
+    quantities, rows = study.evaluator.model_graph.quantities, []
+    shown = [
+        total
+        for total in _important(study, dict.fromkeys(system.totals, 0.0))
+        if any(a.values[total] != a.on_host.get(total, 0.0) for a in answers)
+    ][:_COLUMNS]
     for answer in answers:
         row: dict[str, object] = {"kernel": worded(answer.kernel), "built as": answer.option}
-        for total in system.totals:
+        for total in shown:
             name = titled(quantities[total].label_of(total), quantities[total].unit)
-            row[f"{name}, on the host"] = answer.on_host.get(total, 0.0)
+            if any(a.on_host.get(total) for a in answers):
+                row[f"{name}, on the host"] = answer.on_host.get(total, 0.0)
             row[name] = answer.values[total]
-        row["why not built"] = answer.reason
-        rows.append(row)
+        rows.append(row | {"why not built": answer.reason})
     table = pd.DataFrame(rows)
-    empty = [c for c in table.columns if c.endswith(", on the host") and not table[c].any()]
-    title = f"Kernels of design {number}"
-    items: list[Table | Bars] = [Table(title, table.drop(columns=empty))]
+    if not any(answer.reason for answer in answers):
+        table = table.drop(columns="why not built")
+    items: list[Table | Bars] = [Table(f"Kernels of design {number}", table)]
     cost = _cost(study, system)
     if cost is not None:
         items += [_chart(study, system, result, cost), _order(study, system, cost)]

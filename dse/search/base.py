@@ -23,6 +23,7 @@ from dse.search.workers import ALONE, NEVER, BatchEvaluator, Workers
 METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",
     "bound": "dse.search.bound.search",
+    "merge": "dse.search.portfolio.search",
     "evolution": "dse.search.evolution",
     "guided": "dse.search.guided",
     "NSGAIISampler": "dse.search.optuna_adapter",

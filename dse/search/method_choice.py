@@ -11,6 +11,7 @@ from dataclasses import replace
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.pace import SLOW
 from dse.evaluate.table_space import TableSpace
+from dse.evaluate.totals import find_system
 from dse.model.values import plural, show
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, SearchSettings, method_of
@@ -37,6 +38,10 @@ def choose_method(
     if method is None or not (space.variables or is_table):
         return None
     message = ""
+    if method == "merge" and find_system(evaluator) is None:
+        remedy = "leave it out: merge is for a study with [kernel] tables"
+        problems.append(Problem("search.method", "merge takes a system of kernels", remedy))
+        return None
     if is_table and method == "bound":
         message = "bound takes models, and a table has none"
     elif not space.variables and method not in ("auto", "exhaustive"):
@@ -86,6 +91,8 @@ def _choose(
     if size is not None and size <= limit and exact:
         reason = f"{plural(size, 'design')} can all be evaluated"
         return replace(settings, method="exhaustive"), reason
+    if not settings.evaluations and find_system(evaluator) is not None:
+        return replace(settings, method="merge"), "kernels add to totals, so they can be merged"
     large = "a continuum" if size is None else f"more than {plural(limit, 'design')}"
     if settings.evaluations and exact:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"

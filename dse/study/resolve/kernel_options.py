@@ -219,15 +219,15 @@ def _option_names(evaluator: Evaluator, points: Points) -> list[str]:
     numbers = points[ROW] if isinstance(space, TableSpace) else space.to_index(points)
     names = []
     for row, number in enumerate(numbers.tolist()):
-        texts = []
+        entries, values = list[str](), list[str]()
         for name, variable in space.variables.items():
             label = labels[name][row]
             if isinstance(label, str):
-                texts.append(label)
+                entries.append(label)
             elif variable.count != 1:
                 unit = evaluator.model_graph.quantities[name].unit
-                texts.append(f"{worded(name)} {show(float(label), unit)}")
-        names.append(", ".join(texts) or f"design {number}")
+                values.append(f"{worded(name)} {show(float(label), unit)}")
+        names.append(", ".join([*entries, *values]) or f"design {number}")
     twice = {name for name in names if names.count(name) > 1} | {NOT_BUILT}
     return [
         f"{name} (design {number})" if name in twice else name
@@ -301,10 +301,10 @@ def _common_space(kernels: Sequence[Kernel]) -> Space | None:
     return Space(common) if all(own.keys() == common.keys() for own in variables) else None
 
 
-def _shared(table: SharedEngineTable, kernels: Sequence[Kernel], totals: Sequence[str]) -> Options:
-    """Return the designs that serve all of these kernels."""
-    space = _common_space(kernels)
-    assert space is not None
+def _shared(
+    table: SharedEngineTable, kernels: Sequence[Kernel], totals: Sequence[str], space: Space
+) -> Options:
+    """Return the designs of a space that serve all of these kernels."""
     every = space.from_index(np.arange(space.size or 0))
     labels = space.labels(every)
     points = {k.name: k.evaluator.space.from_labels(labels) for k in kernels}

@@ -1,0 +1,143 @@
+"""The search of a system by merging: equal to enumeration, resumable, and within its tolerance."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import pytest
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.model_graph import ModelGraph
+from dse.evaluate.space import Choice, Space
+from dse.evaluate.totals import NOT_BUILT, part_name, total_model
+from dse.model import Array, Floats, Quantity, monotonic
+from dse.model.contract import Model
+from dse.problems import Problem
+from dse.search.base import Search, SearchSettings, Start, method_of
+from dse.search.outcome import Outcome
+from tests.core_examples import constraint, objective
+
+TOTALS = ("load", "moment", "area", "gain")
+QUANTITIES = {name: Quantity("1", name, low=0) for name in TOTALS}
+
+
+class Shared(NamedTuple):
+    time: Annotated[Array, Quantity("1", "time", low=0)]
+    profit: Annotated[Array, Quantity("1", "profit", low=0)]
+
+
+@monotonic(time="+load +moment =gain", profit="=load =moment +gain")
+def shared(
+    load: Annotated[Floats, Quantity("1", "load", low=0)],
+    moment: Annotated[Floats, Quantity("1", "moment", low=0)],
+    gain: Annotated[Floats, Quantity("1", "gain", low=0)],
+) -> Shared:
+    wait = np.where(load < 1, moment / (2 * np.where(load < 1, 1 - load, 1)), np.inf)
+    return Shared(load + wait, np.sqrt(gain) + 0 * load)
+
+
+def system(seed: int, kernels: int, options: int) -> Evaluator:
+    """Return a random system; its objectives are a time, an area and a profit."""
+    rng = np.random.default_rng(seed)
+    names = [f"k{i}" for i in range(kernels)]
+    variables, limit = {}, 0.0
+    for name in names:
+        values = rng.uniform(0, 50, (options, 4))
+        values[:, :2] += 4 * (50 - values[:, 2:3])  # a larger engine is faster
+        values *= [0.002 / kernels, 1e-4, 1.0, 1.0]
+        values[0] = [0.4 / kernels, 0.02, 0.0, 0.0]
+        limit += values[:, 2].max() / 2
+        labels = [NOT_BUILT, *(f"design {i}" for i in range(1, options))]
+        rows = {
+            label: {part_name(name, t): float(v) for t, v in zip(TOTALS, row, strict=True)}
+            for label, row in zip(labels, values, strict=True)
+        }
+        variables[name] = Choice(rows)
+    space = Space(variables)
+    models = [total_model(t, t, q, names) for t, q in QUANTITIES.items()]
+    graph = ModelGraph((*models, Model.from_function(shared)), {}, frozenset(space.quantities()))
+    objectives = (objective("time"), objective("area"), objective("profit", "maximize"))
+    return Evaluator(graph, space, objectives, (constraint("area", limit),))
+
+
+def begin(
+    evaluator: Evaluator, state: dict[str, np.ndarray] | None = None, **given: object
+) -> Search:
+    """Return the search by merging."""
+    problems: list[Problem] = []
+    settings = SearchSettings("merge", **given)  # type: ignore[arg-type]
+    plan = method_of("merge").plan(settings, evaluator.space, 3, problems)
+    assert not problems
+    return method_of("merge").start(Start(evaluator, plan, state=state or {}))
+
+
+def run(search: Search) -> Outcome:
+    """Return the outcome at the end."""
+    for _ in search.steps():
+        pass
+    return search.outcome()
+
+
+def points(evaluator: Evaluator, outcome: Outcome) -> set[tuple[float, ...]]:
+    """Return the distinct points of a front."""
+    return {tuple(row) for row in outcome.evaluated.objectives[outcome.on_front].round(12).tolist()}
+
+
+def enumerated(evaluator: Evaluator) -> Outcome:
+    """Return the outcome of the enumeration."""
+    settings = SearchSettings("exhaustive")
+    plan = method_of("exhaustive").plan(settings, evaluator.space, 3, [])
+    return run(method_of("exhaustive").start(Start(evaluator, plan)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_front_is_that_of_the_enumeration(seed: int) -> None:
+    evaluator = system(seed, kernels=2 + seed % 4, options=3 + seed % 3)
+    merged = run(begin(evaluator))
+    assert merged.complete and merged.gap is not None and merged.gap.reached == 0
+    assert points(evaluator, merged) == points(evaluator, enumerated(evaluator))
+
+
+def test_interrupted_search_ends_as_the_whole_one() -> None:
+    evaluator = system(5, kernels=6, options=5)
+    whole = points(evaluator, run(begin(evaluator)))
+    for steps in range(6):
+        search = begin(evaluator)
+        for _, _ in zip(range(steps), search.steps(), strict=False):
+            pass
+        early = search.outcome()
+        assert not early.complete and not np.isfinite(early.gap.reached if early.gap else np.inf)
+        assert points(evaluator, run(begin(evaluator, search.state()))) == whole
+
+
+def test_no_combination_is_better_than_the_tolerance_allows() -> None:
+    evaluator = system(3, kernels=7, options=40)
+    outcome = run(begin(evaluator, tolerance=0.02))
+    exact = points(evaluator, run(begin(evaluator)))
+    gap = outcome.gap
+    assert gap is not None and len(points(evaluator, outcome)) < len(exact)
+    front = outcome.evaluated.objectives[outcome.on_front]
+    for time, area, profit in sorted(exact)[::25]:
+        allowed = []
+        for column, value, name in ((0, time, "time"), (1, area, "area"), (2, -profit, "profit")):
+            part, amount = gap.tolerances[name]
+            limit = value + part * abs(value) + amount
+            signed = front[:, column] * (-1 if name == "profit" else 1)
+            allowed.append(signed <= limit * (1 + 1e-9 * np.sign(limit)))
+        assert np.logical_and.reduce(allowed).any()
+
+
+def test_number_of_points_is_bounded_and_the_tolerance_grows() -> None:
+    evaluator = system(4, kernels=6, options=7)
+    outcome = run(begin(evaluator, options={"points": 20}))
+    assert outcome.on_front.sum() <= 20
+    assert outcome.gap is not None and 0 < outcome.gap.reached < np.inf
+    assert "Certified within" in outcome.statement
+
+
+def test_bad_options_are_refused() -> None:
+    evaluator, problems = system(0, 2, 3), list[Problem]()
+    settings = SearchSettings("merge", options={"points": 0, "size": 3})
+    method_of("merge").plan(settings, evaluator.space, 3, problems)
+    assert [p.where for p in problems] == ["search.options.points", "search.options.size"]

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,7 +24,9 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.model_graph import ModelError
-from dse.evaluate.space import Integer, Real
+from dse.evaluate.space import Choice, Integer, Real
+from dse.evaluate.totals import part_name, total_model
+from dse.model.quantity import Quantity
 from dse.problems import Problem
 from dse.result.folder import load_result
 from dse.result.record import EmptyFrontError
@@ -75,8 +78,10 @@ TESTED = [name for name in METHODS if name != "GPSampler"]
 """All methods but one: it is a sampler of Optuna like others, and needs PyTorch."""
 
 
-def judging(hook: Hook = lambda: None) -> Evaluator:
+def judging(hook: Hook = lambda: None, method: str = "") -> Evaluator:
     """Return an evaluator with some hundred designs; the hook is called in its model."""
+    if method == "merge":
+        return adding(hook)
 
     def costs(x: Any, y: Any) -> tuple[Any, Any]:
         hook()
@@ -90,12 +95,34 @@ def judging(hook: Hook = lambda: None) -> Evaluator:
     )
 
 
+def adding(hook: Hook) -> Evaluator:
+    """Return the evaluator of a system with some hundred designs."""
+
+    def costs(u: Any, v: Any) -> tuple[Any, Any]:
+        hook()
+        return u + 0.01 * u**2, v + 0.001 * v**2
+
+    rng = np.random.default_rng(0)
+    totals, variables = ("u", "v"), {}
+    for kernel in ("x", "y"):
+        high = rng.permutation(30.0 + np.arange(30.0) ** 2)
+        pairs = enumerate(zip(high.tolist(), (1e3 / high).tolist(), strict=True))
+        names = [part_name(kernel, total) for total in totals]
+        rows = {f"option {i}": dict(zip(names, pair, strict=True)) for i, pair in pairs}
+        variables[kernel] = Choice(rows)
+    shared = model("costs", costs, totals, ["a", "b"])
+    shared = replace(shared, monotonic={"a": {"u": 1, "v": 0}, "b": {"u": 0, "v": 1}})
+    quantity = Quantity("1", "a total", low=0)
+    sums = [total_model(total, total, quantity, ("x", "y")) for total in totals]
+    return evaluator(variables, [*sums, shared], [objective("a"), objective("b")])
+
+
 def planned(name: str) -> SearchSettings:
     """Return the plan of a method for a few designs."""
     problems: list[Problem] = []
     counts = {"exhaustive": SIZE, "bound": 80, "evolution": 80}
     settings = SearchSettings(name, counts.get(name, 40), generation=16, seed=3)
-    plan = method_of(name).plan(settings, judging().space, 2, problems)
+    plan = method_of(name).plan(settings, judging(method=name).space, 2, problems)
     assert not problems and plan.method == name
     return plan
 
@@ -116,7 +143,7 @@ def begin(
     state: Mapping[str, Any] | None = None,
 ) -> Search:
     return method_of(plan.method).start(
-        Start(judging(hook), plan, chunk=64, state=state or {}, trials=storage)
+        Start(judging(hook, plan.method), plan, chunk=64, state=state or {}, trials=storage)
     )
 
 

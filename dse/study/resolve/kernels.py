@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,11 +15,11 @@ from dse.evaluate.space import Choice, Space
 from dse.evaluate.totals import BUILT, NOT_BUILT, Total, find_system, total_model
 from dse.model.contract import Model
 from dse.model.quantity import Array, Quantity
-from dse.problems import InputError, nearest
+from dse.problems import InputError, Problem, nearest
 from dse.search.bound.monotonicity import find_best_ends, find_missing_declarations
 from dse.search.bound.ranges import Ranges
 from dse.study.findings import Findings, Place
-from dse.study.input_files import own_file, read_toml
+from dse.study.input_files import own_file, read_toml, sha256_of
 from dse.study.resolve.kernel_options import Kernel, Options, chain_kernels, share_engine
 from dse.study.resolve.scope import Scope
 from dse.study.schema import (
@@ -34,7 +35,7 @@ from dse.study.schema import (
 )
 from dse.study.schema_errors import parse_file
 
-_DESIGNS = "designs.csv"
+_DESIGNS, _SUMMARY = "designs.csv", "summary.json"  # of a run folder
 
 
 @dataclass(frozen=True)
@@ -140,15 +141,16 @@ def resolve_kernels(
     for kernel, table in file.kernel.items():
         place, own = Place("kernel") / kernel, Findings(findings.source)
         try:
-            study, path = _study_of(kernel, file, table, folder, own)
-            resolved: Resolved = resolve(study, path, functions, elsewhere, own)
+            study, place_of, paths = _study_of(kernel, file, table, folder, own)
+            resolved: Resolved = resolve(study, place_of, functions, elsewhere, own)
             known = _not_built(table, resolved.evaluator, study, own)
             kernels[kernel] = Kernel(kernel, resolved.evaluator, known)
             own.finish_stage()
         except InputError as error:
             findings.adopt(place, error)
             continue
-        files += resolved.files
+        files += [*paths, *resolved.files]
+        findings.notes += [note for note in own.notes if note.startswith(str(place))]
         for objective in resolved.evaluator.objectives:
             declared = resolved.evaluator.model_graph.quantities[objective.quantity]
             first = quantities.setdefault(objective.quantity, declared)
@@ -191,8 +193,8 @@ def _check_members(file: SystemStudyFile, findings: Findings) -> None:
 
 def _study_of(
     kernel: str, file: SystemStudyFile, table: KernelTable, folder: Path | None, findings: Findings
-) -> tuple[StudyFile, Path | None]:
-    """Return a kernel as a study, and the folder where its files are."""
+) -> tuple[StudyFile, Path | None, list[Path]]:
+    """Return a kernel as a study, the folder where its files are, and the files that it is from."""
     sources = {k: getattr(table, k) for k in ("study", "run", "table") if getattr(table, k)}
     if len(sources) > 1:
         findings.add(Place(), f"has {' and '.join(sources)}", "give one of them")
@@ -205,14 +207,16 @@ def _study_of(
                 message = "does not go with a run or a table: its designs are evaluated"
                 findings.add(Place(key), message, "leave it out")
         findings.finish_stage()
-        return _study_of_table(kernel, name, table, totals, folder, "run" in sources), folder
+        paths = [_check_run(kernel, sources["run"], folder, findings)] if "run" in sources else []
+        rows = _study_of_table(kernel, name, table, totals, folder, "run" in sources)
+        return rows, folder, paths
     models = table.models or shared.models
     inputs, space = {**shared.inputs, **table.inputs}, {**shared.space, **table.space}
-    constraints = [*shared.constraint, *table.constraint]
+    constraints, paths = [*shared.constraint, *table.constraint], list[Path]()
     if table.study:
         path = own_file(folder, table.study, "study", "*.toml")
         other = parse_file(read_toml(path)[1], Findings(table.study))
-        models, folder = list(other.study.models), path.parent
+        models, folder, paths = list(other.study.models), path.parent, [path]
         inputs = {**other.inputs, **table.inputs}
         space = {**other.space, **table.space}
         constraints = [*other.constraint, *table.constraint]
@@ -230,7 +234,27 @@ def _study_of(
         objective=[ObjectiveTable.model_construct(minimize=total, name=total) for total in totals],
         constraint=constraints,
     )
-    return study, folder
+    return study, folder, paths
+
+
+def _check_run(kernel: str, run: str, folder: Path | None, findings: Findings) -> Path:
+    """Check that the designs of a run folder are those of its run; return its summary.
+
+    Raises
+    ------
+    InputError
+        If the folder is not of a finished run, or its table has changed.
+    """
+    path = own_file(folder, f"{run}/{_SUMMARY}", "run", f"*/{_SUMMARY}")
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    written = summary.get("sha256", {}).get(_DESIGNS)
+    if written != sha256_of(path.with_name(_DESIGNS)):
+        message = f"{run}/{_DESIGNS} is not as its run wrote it"
+        raise InputError("", [Problem("run", message, "run its study again")])
+    statement = summary.get("certificate", {}).get("statement", "")
+    text = f"only the stored designs of {run} can be built. {statement}".strip()
+    findings.notes.append(f"{Place('kernel') / kernel}: {text}")
+    return path
 
 
 def _study_of_table(

@@ -2,6 +2,7 @@
 
 * `space`: variables, and designs as points, numbers, labels and columns.
 * `table_space`: designs that were evaluated elsewhere, as rows of a table.
+* `totals`: quantities that add up over the kernels of a system.
 * `samples`: uncertain inputs: their distributions, and samples of them as scenarios.
 * `criteria`: objectives and constraints, their conditions, and scenarios as one number.
 * `model_graph`: models joined by quantity name: conflicts, requirements and evaluation.

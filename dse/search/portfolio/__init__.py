@@ -2,8 +2,10 @@
 
 `portfolio`
     The problem: options that add to sums, limits of sums, and objectives of sums.
+`search`
+    The search method ``merge`` for studies of systems.
 `merging`
-    The search: a state, a step per kernel, the front and the numbers of its certificate.
+    The merges: a state, a step per kernel, the front and the numbers of its certificate.
 `outer_sum`
     A step: the front of the sums of partial sums and options, without most of the sums.
 `completions`

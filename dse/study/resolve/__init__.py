@@ -19,7 +19,9 @@
 `table`
     A study of a table, which has columns in the place of models.
 `kernels`
-    The kernels of a system, each a study that is searched in the system's totals.
+    The kernels of a system, each resolved as a study of its own.
+`kernel_options`
+    The designs of kernels that a system may need; shared engines and chains.
 `dependencies`
     What is missing, what has no effect, and the input values that results depend on.
 """

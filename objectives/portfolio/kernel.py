@@ -20,7 +20,7 @@ from objectives.logca import HostWork
 from objectives.machine.quantities import LINK_TIME, SET_UP_TIME
 from objectives.portfolio.quantities import (
     ACCELERATOR_POWER,
-    BLOCK_RAMS,
+    BLOCK_RAMS_USED,
     CALL_TIME_LOAD,
     HOST_LOAD,
     HOST_LOAD_BEFORE,
@@ -31,6 +31,7 @@ from objectives.portfolio.quantities import (
     MEMORY_TRAFFIC,
     POLLING_CALLS,
     POLLING_LOAD,
+    ULTRA_RAMS_USED,
     Built,
     EngineCopies,
     EnginePowers,
@@ -342,41 +343,39 @@ class KernelArea(NamedTuple):
     """The outputs of :func:`kernel_area`; each is additive."""
 
     area: Annotated[Array, AREA]
-    block_rams: Annotated[Array, BLOCK_RAMS]
+    block_rams_used: Annotated[Array, BLOCK_RAMS_USED]
+    ultra_rams_used: Annotated[Array, ULTRA_RAMS_USED]
+
+
+def _size(unit: str, about: str, most: float) -> Quantity:
+    return Quantity(unit, f"{about} of one engine", low=0, better="lower", typical=(0, most))
 
 
 @model
 @monotonic(
-    area="+engine_area +interface_area =engine_block_rams +engines +built",
-    block_rams="=engine_area =interface_area +engine_block_rams +engines +built",
+    area="+lane_area +interface_area =block_rams =ultra_rams +engines +built",
+    block_rams_used="=lane_area =interface_area +block_rams =ultra_rams +engines +built",
+    ultra_rams_used="=lane_area =interface_area =block_rams +ultra_rams +engines +built",
 )
 def kernel_area(
-    engine_area: Annotated[
-        Floats,
-        Quantity("LUT", "area of one engine", low=0, better="lower", typical=(500, 5e4)),
-    ],
-    interface_area: Annotated[
-        Floats,
-        Quantity(
-            "LUT", "area of an engine's own interface", low=0, better="lower", typical=(0, 5e3)
-        ),
-    ] = 0.0,
-    engine_block_rams: Annotated[
-        Floats,
-        Quantity("1", "block RAMs of one engine", low=0, better="lower", typical=(0, 50)),
-    ] = 0.0,
+    lane_area: Annotated[Floats, _size("LUT", "area", 5e4)],
+    interface_area: Annotated[Floats, _size("LUT", "area of the interface", 5e3)] = 0.0,
+    block_rams: Annotated[Floats, _size("1", "block RAMs", 50)] = 0.0,
+    ultra_rams: Annotated[Floats, _size("1", "UltraRAMs", 20)] = 0.0,
     engines: EngineCopies = 1.0,
     built: Built = 1.0,
 ) -> KernelArea:
-    """Return area and block RAMs of a kernel's engines, each with its own interface; 0 on the host.
+    """Return area and memories of a kernel's engines, each with its own interface; 0 on the host.
 
-    An interface that all kernels share is no part of it.
+    An interface that all kernels share is no part of it. An entry of the catalog ``engines`` is an
+    engine.
 
     >>> float(kernel_area(3000.0, 500.0, engines=2.0).area)
     7000.0
     """
     copies = np.multiply(engines, built, dtype=np.float64)
-    return KernelArea(copies * np.add(engine_area, interface_area), copies * engine_block_rams)
+    logic = copies * np.add(lane_area, interface_area)
+    return KernelArea(logic, copies * block_rams, copies * ultra_rams)
 
 
 class KernelTraffic(NamedTuple):

@@ -36,7 +36,8 @@ POLLING_LOAD = Quantity(
     "1", "cores that these calls keep busy, without waits for the link", low=0, typical=(0, 1)
 )
 MEMORY_TRAFFIC = Quantity("B/s", "data that engines read and write", low=0, typical=(0, 1e9))
-BLOCK_RAMS = Quantity("1", "block RAMs of the accelerators", low=0, typical=(0, 200), worth=0)
+BLOCK_RAMS_USED = Quantity("1", "block RAMs of all engines", low=0, typical=(0, 200), worth=0)
+ULTRA_RAMS_USED = Quantity("1", "UltraRAMs of all engines", low=0, typical=(0, 96), worth=0)
 ACCELERATOR_POWER = Quantity("W", "power of engines and transfers", low=0, typical=(0, 5), worth=0)
 
 KernelRate: TypeAlias = Annotated[Floats, KERNEL_RATE]

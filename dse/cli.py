@@ -438,15 +438,33 @@ def status_command(run: Path, as_json: bool) -> None:
 
 @commands.command("list")
 @click.argument("name", required=False)
-def list_command(name: str | None) -> None:
+@option(
+    "--where",
+    metavar="CONDITION",
+    help='Show the entries of the catalog NAME that satisfy a condition, such as "kernel = AES and '
+    'lane_area < 5 kLUT".',
+)
+@option("--json", "as_json", is_flag=True, help="Print the entries of the catalog NAME as JSON.")
+def list_command(name: str | None, where: str | None, as_json: bool) -> None:
     """List models and catalogs; with NAME, show their content.
 
     NAME is a model, a quantity, a catalog or an entry, or a part of a name. Models show their
-    inputs and outputs, and catalogs show their entries.
+    inputs and outputs, and catalogs show their entries. An entry shows the source of each value.
     """
     from dse.study.catalog import catalogs, models
     from dse.terminal import Terminal
 
+    if where is not None or as_json:
+        from dse.study.catalog import open_catalog
+        from dse.study.catalog_filter import catalog_data, filter_catalog
+
+        catalog = open_catalog(name or "")
+        catalog = filter_catalog(catalog, where) if where is not None else catalog
+        if as_json:
+            click.echo(json.dumps(catalog_data(catalog), indent=2))
+        else:
+            Terminal().entries(catalog, where or "")
+        return
     listed = models(name), catalogs(name)
     Terminal().listing(*listed, name)
     if not any(listed):

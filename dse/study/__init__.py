@@ -14,6 +14,8 @@
     Catalogs: where they are, and their entries; all installed models and catalogs.
 `catalog_table`
     Catalogs that are tables with one line per entry.
+`catalog_filter`
+    Entries of catalogs that satisfy a condition.
 `design_table`
     Tables of designs, and of measurements.
 `input_files`

@@ -9,6 +9,7 @@ from dse.evaluate.space import Choice
 from dse.model.units import UnitError, read
 from dse.problems import InputError
 from dse.study.catalog import Catalog, Row, find_catalog, load_catalog
+from dse.study.catalog_filter import filter_catalog
 from dse.study.resolve.scope import declarations
 from dse.study.schema import CatalogTable
 from dse.study.study import ResolvedStudy
@@ -38,6 +39,8 @@ def alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]
         try:
             folder = study.path.parent if study.path is not None else None
             catalog = load_catalog(find_catalog(table.catalog, folder))
+            if table.where is not None:
+                catalog = filter_catalog(catalog, table.where)
         except InputError:  # it was there when the study was read
             continue
         rows = _others(catalog, variable, table.rename, study.evaluator.model_graph)

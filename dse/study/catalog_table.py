@@ -21,7 +21,7 @@ _KEYS = ("about", "source", "note", "provenance")
 """Columns that are keys of the entry; other columns without a unit are its facts."""
 _QUANTITY = re.compile(r"(\w+) \[([^\]]+)\]")
 _ABOUT = ("kernel", "variant", "device", "instructions")
-"""Facts that describe an entry if the table has no column ``about``."""
+"""Facts that describe an entry without a text in the column ``about``."""
 
 
 def parse_catalog_table(text: str) -> dict[str, Any]:
@@ -54,13 +54,13 @@ def parse_catalog_table(text: str) -> dict[str, Any]:
                     raise ValueError(f"line {body.line_num} has {message}")
                 if cells[0] in content:
                     raise ValueError(f"line {body.line_num} repeats the entry '{cells[0]}'")
-                content[cells[0]] = _entry(columns[1:], cells[1:])
+                content[cells[0]] = _entry(cells[0], columns[1:], cells[1:])
     except csv.Error as error:
         raise ValueError(f"line {body.line_num}: {error}") from None
     return content
 
 
-def _entry(columns: list[str], cells: list[str]) -> dict[str, Any]:
+def _entry(name: str, columns: list[str], cells: list[str]) -> dict[str, Any]:
     """Return the table of an entry."""
     entry: dict[str, Any] = {"text": {}}
     for column, cell in zip(columns, cells, strict=True):
@@ -74,6 +74,6 @@ def _entry(columns: list[str], cells: list[str]) -> dict[str, Any]:
                 value["provenance"] = provenance
         elif cell:
             (entry if column in _KEYS else entry["text"])[column] = cell
-    facts = [entry["text"][fact] for fact in _ABOUT if fact in entry["text"]]
-    entry.setdefault("about", ", ".join(facts))
+    facts = (entry["text"].get(fact, "none") for fact in _ABOUT)
+    entry.setdefault("about", ", ".join(fact for fact in facts if fact != "none") or name)
     return entry

@@ -322,6 +322,9 @@ class CatalogTable(Table):
     options: list[StrictStr] | None = Field(
         None, min_length=1, description="entries; all if absent"
     )
+    where: StrictStr | None = Field(
+        None, description='a condition on entries, such as "kernel = AES and lane_area < 5 kLUT"'
+    )
     rename: dict[str, Name] = Field(
         default_factory=dict, description="name in the entries = name in this study"
     )

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from dse.model.quantity import Quantity, Resource
-from dse.model.values import number
+from dse.model.values import number, plural
 from dse.problems import printable
 from dse.study.catalog import Catalog, Listed, Row
+from dse.study.catalog_filter import entry_values
 from dse.study.schema import InputValue
 from dse.terminal.layout import escape, hanging, indented
+
+_TABLE_WIDTH = 80  # columns of a terminal
+_MAX_COLUMNS = 4  # of values: the names of entries need the rest
+_NAME_WIDTH = 22  # of quantities
 
 
 def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[RenderableType]:
@@ -34,10 +42,12 @@ def details(
     for model in whole:
         yield from _model(model)
     for catalog in catalogs:
-        if name == catalog.name:
+        if name == catalog.name and catalog.path.suffix == ".csv":
+            yield from entry_table(catalog)
+        elif name == catalog.name:
             yield from _catalog(catalog, catalog.rows.values())
         elif name in catalog.rows:
-            yield from _catalog(catalog, [catalog.rows[name]])
+            yield from _entry(catalog, catalog.rows[name])
     given = {m.model.name: m.model.outputs[name] for m in models if name in m.model.outputs}
     taken = {m.model.name: m.model.inputs[name] for m in models if name in m.model.inputs}
     if given or taken:
@@ -94,6 +104,50 @@ def _catalog(catalog: Catalog, rows: Iterable[Row]) -> Iterator[RenderableType]:
         yield indented(f"[bold]{escape(row.name)}[/]  {escape(row.about)}")
         values = ", ".join(f"{name} = {_value(value)}" for name, value in row.values.items())
         yield indented(f"[dim]{escape(values)}[/]", 4)
+
+
+def _entry(catalog: Catalog, row: Row) -> Iterator[RenderableType]:
+    yield f"[bold]catalog {escape(catalog.name)}[/]  {escape(catalog.about)}"
+    yield indented(f"[bold]{escape(row.name)}[/]  {escape(row.about)}")
+    for name, text in row.text.items():
+        yield from hanging(name, text, _NAME_WIDTH, 4)
+    sources = {value.source for value in row.values.values()}
+    for name, value in row.values.items():
+        source = value.source if len(sources) > 1 else ""
+        parts = f"{_value(value)}  ({value.provenance})", source, value.note
+        yield from hanging(name, "; ".join(filter(None, parts)), _NAME_WIDTH, 4)
+    if len(sources) == 1:
+        yield from hanging("source", min(sources), _NAME_WIDTH, 4)
+    if row.note:
+        yield from hanging("note", row.note, _NAME_WIDTH, 4)
+
+
+def entry_table(catalog: Catalog, condition: str = "") -> Iterator[RenderableType]:
+    """Yield a table of entries at `_TABLE_WIDTH` columns, and the values that it leaves out.
+
+    The values that the condition names come first, then the values that most entries have.
+    """
+    rows = list(catalog.rows.values())
+    full = sorted(rows, key=lambda row: -len(row.values))  # their order is the order of the file
+    counts = Counter(name for row in full for name in row.values)
+    few = max(counts.values(), default=0) / 4
+    named = sorted(counts, key=lambda n: (n not in re.findall(r"\w+", condition), counts[n] < few))
+    shown, others = named[:_MAX_COLUMNS], named[_MAX_COLUMNS:]
+    table = Table(box=None, pad_edge=False, width=_TABLE_WIDTH)
+    table.add_column("entry", overflow="fold", ratio=1)
+    columns = []
+    for name in shown:
+        unit, values = entry_values(rows, name)
+        columns.append(["" if np.isnan(value) else number(value, 4) for value in values])
+        head = name.replace("_", "_\n") + (f"\n[{unit}]" if unit != "1" else "")
+        table.add_column(escape(head), justify="right", no_wrap=True)
+    for row, *cells in zip(rows, *columns, strict=True):
+        table.add_row(row.name, *cells)
+    yield f"[bold]catalog {escape(catalog.name)}[/]  {plural(len(rows), 'entry', 'entries')}"
+    if rows:
+        yield table
+    if others:
+        yield Text(f"also: {', '.join(others)}; dse list ENTRY shows all values and sources")
 
 
 def _value(entry: InputValue) -> str:

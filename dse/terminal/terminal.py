@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rich import progress as bars
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 from dse.evaluate.evaluator import Evaluator
@@ -335,6 +335,15 @@ class Terminal:
             )
             return
         shown = overview(models, catalogs) if name is None else details(models, catalogs, name)
+        self._print_lines(shown)
+
+    def entries(self, catalog: Catalog, condition: str) -> None:
+        """Show entries of a catalog as a table; the values that the condition names come first."""
+        from dse.terminal.listing import entry_table
+
+        self._print_lines(entry_table(catalog, condition))
+
+    def _print_lines(self, shown: Iterable[RenderableType]) -> None:
         out = self._out
         if not out.is_terminal:  # a program reads whole lines
             out = Console(highlight=False, emoji=False, width=_PIPED_COLUMNS)

@@ -12,6 +12,7 @@ from dse.evaluate.model_graph import ModelGraph
 from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
 from dse.study.catalog import Catalog, Together, open_catalog
+from dse.study.catalog_filter import filter_catalog
 from dse.study.findings import Findings, Place
 from dse.study.input_files import MAX_INPUT, files_of, is_copied
 from dse.study.resolve.scope import Scope
@@ -61,6 +62,15 @@ def load_entries(file: StudyFile, folder: Path | None, findings: Findings) -> di
                     catalog = open_catalog(table.catalog, folder)
                 except InputError as error:
                     findings.adopt(place / "catalog", error)
+                    continue
+                try:
+                    if isinstance(table, CatalogTable) and table.where is not None:
+                        catalog = filter_catalog(catalog, table.where)
+                        if not catalog.rows:
+                            remedy = f"see: dse list {catalog.name} --where '…'"
+                            findings.add(place / "where", "no entry satisfies it", remedy)
+                except InputError as error:
+                    findings.adopt(place / "where", error)
                 else:
                     entries[place] = _entries(findings, place, catalog, table)
     return entries

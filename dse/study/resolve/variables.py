@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
-from dse.model.values import plural, show
+from dse.model.values import listed, plural, show
 from dse.problems import nearest
 from dse.study.findings import Place
 from dse.study.resolve.inputs import Entries, Inputs, Rows, check_overrides
@@ -160,6 +160,8 @@ def _resolve_rows(
         message = "no model takes any quantity that its rows set"
         scope.add(place, message, f"rows set: {', '.join(sorted(names))}")
         return {}
+    if isinstance(table, CatalogTable) and table.where is not None:
+        written = _drop_incomplete(scope, place, written, names & quantities)
     rows: Rows = {}
     for option, row in written.items():
         if absent := sorted(names & quantities - row.keys()):
@@ -177,6 +179,20 @@ def _resolve_rows(
             fit = entries.fits[option]
             rows[option] |= resolve_fit(scope, place / option, fit, rows[option])
     return rows
+
+
+def _drop_incomplete(scope: Scope, place: Place, rows: Rows, needed: set[str]) -> Rows:
+    """Return the entries that set all of some quantities; note the others."""
+    absent = {option: sorted(needed - row.keys()) for option, row in rows.items()}
+    for lacking in dict.fromkeys(tuple(names) for names in absent.values() if names):
+        options = [option for option, names in absent.items() if tuple(names) == lacking]
+        text = f"{plural(len(options), 'entry', 'entries')} without {', '.join(lacking)}"
+        scope.findings.notes.append(f"{place}: {text}: left out: {listed(options)}")
+    complete = {option: row for option, row in rows.items() if not absent[option]}
+    if not complete:
+        remedy = "write a condition that selects entries of one kind"
+        scope.add(place / "where", f"no entry sets all of {', '.join(sorted(needed))}", remedy)
+    return complete
 
 
 def _resolve_subsets(

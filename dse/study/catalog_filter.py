@@ -1,0 +1,109 @@
+"""Finding entries of a catalog by facts and values: ``kernel = AES and lane_area < 5 kLUT``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dse.model.filter import Field, read_filter
+from dse.model.grammar import GrammarError
+from dse.model.quantity import Array
+from dse.model.units import UnitError, read
+from dse.problems import InputError
+from dse.study.catalog import Catalog, Row
+
+_QUOTED = re.compile(r"""("[^"]*"|'[^']*')""")
+_WORD = r"""[^\s"'()<>=!,]+"""
+
+
+def filter_catalog(catalog: Catalog, condition: str) -> Catalog:
+    """Return a catalog with the entries that satisfy a condition.
+
+    The condition is a filter of `dse.model.grammar` on the values of the entries, their facts, and
+    ``entry``, the name. A text needs no quotes if it is one word, its case does not matter, and
+    ``=`` means ``==``. An entry without a value satisfies no comparison with it.
+
+    Raises
+    ------
+    InputError
+        If the condition cannot be read; it lists every problem.
+    """
+    rows = list(catalog.rows.values())
+    names = dict.fromkeys(name for row in rows for name in row.text)
+    facts = {"entry": [*catalog.rows]} | {n: [row.text.get(n, "") for row in rows] for n in names}
+    numbers = {name: entry_values(rows, name) for row in rows for name in row.values}
+    fields = {name: Field("", tuple(dict.fromkeys(texts))) for name, texts in facts.items()}
+    fields |= {name: Field(unit) for name, (unit, _) in numbers.items()}
+    columns = {name: values for name, (_, values) in numbers.items()}
+    columns |= {name: np.array(texts) for name, texts in facts.items()}
+    try:
+        chosen = read_filter(_quote_texts(condition, facts), fields).holds(columns, len(rows))
+    except GrammarError as error:
+        raise InputError("where", list(error.problems)) from None
+    kept = {row.name: row for row, is_chosen in zip(rows, chosen, strict=True) if is_chosen}
+    return replace(catalog, rows=kept)
+
+
+def entry_values(rows: Iterable[Row], name: str) -> tuple[str, Array]:
+    """Return the values of a quantity in the unit of the first entry that has it.
+
+    NaN for an entry without the value, and for cycles and times that no clock of the entry relates.
+    """
+    found = [row.values.get(name) for row in rows]
+    clocks = [row.values.get("clock") for row in rows]
+    unit = next((value.unit for value in found if value is not None), "") or "1"
+    numbers = np.full(len(found), np.nan)
+    for i, (value, clock) in enumerate(zip(found, clocks, strict=True)):
+        try:
+            hertz = None if clock is None else read(clock.text, "Hz")
+            numbers[i] = np.nan if value is None else read(value.text, unit, hertz)
+        except UnitError:
+            continue
+    return unit, numbers
+
+
+def catalog_data(catalog: Catalog) -> dict[str, Any]:
+    """Return a catalog as data for JSON: the facts of each entry, and its values with sources."""
+    kept = ("value", "unit", "provenance", "source", "note", "range")
+    return {
+        "catalog": catalog.name,
+        "about": catalog.about,
+        "entries": [
+            {
+                "entry": row.name,
+                "about": row.about,
+                "note": row.note,
+                "facts": dict(row.text),
+                "values": {
+                    name: {key: getattr(value, key) for key in kept}
+                    for name, value in row.values.items()
+                },
+            }
+            for row in catalog.rows.values()
+        ],
+    }
+
+
+def _quote_texts(condition: str, facts: Mapping[str, list[str]]) -> str:
+    """Return a condition in the grammar of filters, with ``==`` and with texts in quotes."""
+    parts = _QUOTED.split(condition)
+    parts[::2] = [re.sub(r"(?<![<>=!])=(?!=)", "==", part) for part in parts[::2]]
+    names = "|".join(map(re.escape, facts))
+    spelled = {name: {text.casefold(): text for text in facts[name]} for name in facts}
+
+    def quote(name: str, word: str) -> str:
+        text = word.strip().strip("\"'")
+        return f'"{spelled[name].get(text.casefold(), text)}"'
+
+    compared = rf"\b({names})\s*(==|!=)\s*({_WORD}|{_QUOTED.pattern})"
+    listed = rf"\b({names})(\s+(?:not\s+)?in\s*)\(([^()]*)\)"
+    text = re.sub(compared, lambda m: f"{m[1]} {m[2]} {quote(m[1], m[3])}", "".join(parts))
+    return re.sub(
+        listed,
+        lambda m: f"{m[1]}{m[2]}({', '.join(quote(m[1], word) for word in m[3].split(','))})",
+        text,
+    )

@@ -6,6 +6,7 @@ Each command imports its packages when it runs.
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import io
 import json
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dse.search.cluster import Cluster
 
 _PATH = Readable()
+_YOUNG_OBJECTS = 50_000  # before the collector looks: imports make as many, and none is garbage
 _TIMEOUT_REPEAT = 0.5  # seconds; a person does not press Ctrl-C again that quickly
 _TARGET_HELP = (
     'Find the designs that meet a target, such as "speedup >= 5 and area < 100 kLUT". '
@@ -491,6 +493,7 @@ def main() -> None:
     Exit codes: 0 done; 1 a model's error, or a refuted certificate; 2 bad input; 3 no design meets
     the target, or the profiled program did not complete; 70 an unforeseen error; 130 Ctrl-C.
     """
+    gc.set_threshold(_YOUNG_OBJECTS, 20, 100)
     for stream in (sys.stdout, sys.stderr):  # a terminal without β shows "?", not an error
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

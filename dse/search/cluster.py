@@ -6,8 +6,6 @@ code is in them. If a worker is lost, another does its tasks again.
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import functools
 import hashlib
 import importlib.metadata
@@ -249,9 +247,12 @@ class Cluster:
                 raise ClusterError(f"no worker is left at {self.address}")
 
     def _gather(self, tasks: Sequence[_Task], until: float) -> list[Any]:
+        import asyncio  # slow to import: only a cluster needs it
+        from concurrent.futures import CancelledError
+
         from distributed import KilledWorker
 
-        cancelled = concurrent.futures.CancelledError, asyncio.CancelledError
+        cancelled = CancelledError, asyncio.CancelledError
         try:
             results = self._collect([task.future for task in tasks], until)
         except TimeoutError:  # it is an OSError, too

@@ -87,7 +87,7 @@ class Tally:
         The domains are `Evaluator.domains`. If `screened`, objectives were computed only of designs
         that no constraint excludes.
         """
-        defined = ~np.isnan(evaluated.objectives).any(axis=1)
+        defined = np.asarray(~np.isnan(evaluated.objectives).any(axis=1))
         count = len(constraints)
         amounts = violations(constraints, evaluated.constrained)
         breaks = ~(amounts <= 0)  # True if the violation is NaN
@@ -97,8 +97,13 @@ class Tally:
             defined |= excluded
         least = np.full(count, np.inf)
         admitted = np.full(count, -1, dtype=np.int64)
+        satisfied = np.flatnonzero(defined & (broken == 0))
+        single = np.flatnonzero(broken == 1)
+        alone = (amounts[single] > 0).sum(axis=0)
         for k in range(count):
-            rows = np.flatnonzero(defined & (broken == breaks[:, k]) & ~np.isnan(amounts[:, k]))
+            rows = satisfied  # their amounts are at most 0, and those of the others more
+            if not len(rows):
+                rows = single[defined[single] & (amounts[single, k] > 0)]
             if len(rows):
                 best = rows[np.argmin(amounts[rows, k])]
                 least[k], admitted[k] = amounts[best, k], index[best]
@@ -122,7 +127,7 @@ class Tally:
             nearest,
             missed,
             _odd(index, evaluated, domains, excluded),
-            (breaks & (amounts > 0))[broken == 1].sum(axis=0),
+            alone,
             len(evaluated.failed),
             _first({int(index[row]): error for row, error in evaluated.failed.items()}),
         )

@@ -169,7 +169,7 @@ def stream_interval(
     columns = (length, away, pipeline.pipeline_depth, schedule_period, lane_elements)
     rows = np.broadcast_arrays(*columns, calls_in_flight, *clocks, way.link_utilization)
     shape = rows[0].shape
-    table = np.stack([np.ravel(row).astype(np.float64) for row in rows])
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), rows[0].size)
     pace = _paces(table)
     return Pace((pace.reshape(shape) * clock_period)[()])
 

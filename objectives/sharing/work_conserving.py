@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc, gammaincinv, gammaln, ndtr
 
 from dse.model import Array
 from objectives.queues import constant_service_wait
@@ -83,6 +82,8 @@ def delay_probability(load: Array, servers: Array) -> Array:
     >>> float(delay_probability(np.array(0.5), np.array(2.0)))
     0.3333
     """
+    from scipy.special import gammaincc, gammaln  # slow to import: a study of slots never does
+
     offered = load * servers
     with np.errstate(all="ignore"):
         full = servers * np.log(offered) - offered - gammaln(servers + 1)
@@ -227,6 +228,8 @@ def _find_whole(
 
 
 def _mean_maximum(varying: Array, fixed: Array, spread: Array) -> Array:
+    from scipy.special import ndtr
+
     with np.errstate(all="ignore"):
         z = (varying - fixed) / spread
         mean = (
@@ -322,6 +325,8 @@ def find_percentiles(service: Service, calls: Load) -> tuple[Array, Array]:
 
 def _find_quantile(probability: float, mean: Array, variance: Array, some: Array) -> Array:
     """Return a percentile of a wait that is 0 except for a share `some` of the calls."""
+    from scipy.special import gammaincinv
+
     with np.errstate(all="ignore"):
         among = mean / some
         spread = np.maximum((variance + mean**2) / some - among**2, 1e-6 * among**2)

@@ -196,7 +196,8 @@ def test_chunks_leave_no_design_out_and_follow_the_work(first: int, count: int, 
     assert [low for low, _ in cuts] == [first, *(high for _, high in cuts[:-1])]
     assert cuts[-1][1] == total or len(cuts) == 2_000
     for low, high in cuts:
-        assert 1 <= high - low <= min(most, max(1, min(low - first, 64), (low - first) // 8))
+        growing = max(1, min(low - first, 64), (low - first) // 4)
+        assert 1 <= high - low <= min(most, growing, max(1, total // 8))
 
 
 def test_an_objective_over_scenarios_alone_is_the_same_for_all_designs() -> None:

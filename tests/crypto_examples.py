@@ -38,14 +38,15 @@ def study() -> dse.Study:
 
 
 def percentiles(systems: Sequence[System]) -> pd.DataFrame:
-    """Return the percentiles of work-conserving engines; NaN with fixed slots."""
+    """Return the percentiles of the time of a call."""
     table = pd.DataFrame([vars(system) for system in systems]).astype(float)
     meeting = np.where(table["shared_link"] == 1, table["total_streams"], table["streams"])
     occupied = table["link_occupancy_time"]
     found = link(1.0, table["call_rate"], occupied, 0, meeting, meeting)
     result = call_percentiles(
         *(table[n] for n in ("streams", "pipeline_depth", "context_switch")),
-        *(table[n] for n in ("chained", "lanes", "clock_period")),
+        *(table[n] for n in ("work_conserving", "chained", "lanes", "schedule_period")),
+        table["clock_period"],
         [float(system.lane_elements) for system in systems],
         table["call_rate"],
         table["calls_in_flight"],
@@ -55,7 +56,7 @@ def percentiles(systems: Sequence[System]) -> pd.DataFrame:
         found.link_utilization,
         table["shared_link"],
     )
-    return pd.DataFrame(vars(result)).where(table["work_conserving"] == 1)
+    return pd.DataFrame(vars(result))
 
 
 # ── A design by the words of the page ──

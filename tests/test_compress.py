@@ -83,9 +83,9 @@ def check_deviations(designs: pd.DataFrame) -> None:
     predicted = pd.DataFrame(quantities(designs, ["call_time", "call_interval"]))
     found = deviations(systems(designs), predicted)
     assert len(found) == 30
-    assert not (found[["call_time", "call_interval"]].abs() > 0.05).any().any()
-    assert not (found["call_time_p95"].abs() > 0.10).any()
-    assert not (found["call_time_p99"].abs() > 0.12).any()  # docs/system.md
+    assert not found.isna().any().any()
+    assert found[["call_time", "call_interval"]].abs().max().max() < 0.05
+    assert found[["call_time_p95", "call_time_p99"]].abs().max().max() < 0.10
     assert found["carried"].min() > 0.99
 
 

@@ -1,7 +1,7 @@
 """The shipped study of AES on an UltraSPARC T2 class host: front, values, times by other means.
 
-`call_time` and `call_interval` are within 5 % of the simulation of the whole system, percentiles of
-a work-conserving engine within 10 %. Sources of the deviation: with fixed slots, of the waits for
+`call_time` and `call_interval` are within 5 % of the simulation of the whole system, percentiles
+within 10 %. Sources of the deviation: with fixed slots, of the waits for
 thread, window and engine only the largest counts; calls meet on a link as if no thread had spaced
 them; a stream that always has a request finds the mean wait there.
 `benchmarks/system.py` prints the deviations.
@@ -195,11 +195,9 @@ def test_sampled_search_finds_much_of_the_front(tmp_path: Path, result: dse.Stud
 
 
 def check_deviations(found: pd.DataFrame) -> None:
-    """Check means, and percentiles where the models give them: of work-conserving engines."""
+    assert not found.isna().any().any()
     assert found[["call_time", "call_interval"]].abs().max().max() < 0.05
-    assert not found[["call_time", "call_interval"]].isna().any().any()
-    assert not (found["call_time_p95"].abs() > 0.10).any()
-    assert not (found["call_time_p99"].abs() > 0.12).any()  # docs/system.md
+    assert found[["call_time_p95", "call_time_p99"]].abs().max().max() < 0.10
     assert found["carried"].min() > 0.99  # no design has more to do than it can
 
 

@@ -14,6 +14,8 @@ Modules:
   time;
 * ``pace``: a stream with several outstanding calls;
 * ``work_conserving``: an engine that serves any call that waits;
+* ``queue_percentiles``, ``slot_percentiles``: percentiles of the time of its calls, and of calls
+  with fixed slots;
 * ``arbitration``: slots, service, pace and response time of calls by either arbitration;
 * ``break_even``: the granularity from which on calls are as fast as on the host;
 * ``simulation``: the cycle-accurate simulation.

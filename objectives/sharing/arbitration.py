@@ -49,11 +49,22 @@ from objectives.queues import constant_service_wait
 from objectives.sharing.calls import call_latency, call_service
 from objectives.sharing.load import EngineCount, engine_count
 from objectives.sharing.pace import Way, stream_interval
-from objectives.sharing.schedule import LANE_ELEMENTS, LaneElements, Pipeline, SchedulePeriod
+from objectives.sharing.queue_percentiles import find_queue_percentiles
+from objectives.sharing.schedule import (
+    LANE_ELEMENTS,
+    LaneElements,
+    Pipeline,
+    SchedulePeriod,
+    schedule,
+)
+from objectives.sharing.slot_percentiles import (
+    Requests,
+    Slots,
+    find_slot_percentiles,
+)
 from objectives.sharing.work_conserving import (
     Load,
     find_interval,
-    find_percentiles,
     find_response,
     find_service,
 )
@@ -590,6 +601,9 @@ def _queue_response(columns: Columns) -> tuple[Array, ...]:
     return time, queue, set_up, link_wait, travel, alone
 
 
+_LEVELS = (0.95, 0.99)
+
+
 @dataclass(frozen=True, eq=False)
 class CallPercentiles:
     """The outputs of `call_percentiles`."""
@@ -601,29 +615,60 @@ class CallPercentiles:
 @model
 def call_percentiles(
     pipeline: Pipeline,
-    chained: Chained,
-    lanes: Lanes,
+    arbitration: Arbitration,
     clock_period: ClockPeriod,
     lane_elements: LaneElements,
     call_rate: CallRate,
     calls_in_flight: CallsInFlight,
     way: LinkWay,
 ) -> CallPercentiles:
-    """Return percentiles of the time of a call under load, of a work-conserving engine.
+    """Return percentiles of the time of a call under load.
 
-    See :func:`objectives.sharing.work_conserving.find_percentiles`. No formula is known for those
-    of fixed slots.
+    By :func:`objectives.sharing.slot_percentiles.find_slot_percentiles` with fixed slots, by
+    :func:`objectives.sharing.queue_percentiles.find_queue_percentiles` else. A design takes one or
+    two milliseconds, so only studies that need percentiles should use this model.
 
     Returns
     -------
     CallPercentiles
-        All in seconds; inf if thread, window or engine cannot carry the calls.
+        All in seconds; inf if thread, window or engine cannot carry the calls. NaN if a turn of
+        fixed slots has room for more than 32 calls: ``schedule_period > 32 · lane_elements``.
     """
-    columns = (*pipeline, chained, lanes, clock_period, lane_elements, call_rate, calls_in_flight)
-    rows = np.broadcast_arrays(*columns, *way)
-    shape = rows[0].shape
-    flat = [np.ravel(row).astype(np.float64) for row in rows]
-    streams, depth, switch, chains, copies, clock, elements, rate, window, *steps = flat
-    service = find_service(depth, switch, clock, elements, copies, chains)
-    p95, p99 = find_percentiles(service, Load(streams, rate, window, *steps))
-    return CallPercentiles(p95.reshape(shape)[()], p99.reshape(shape)[()])
+    columns = (
+        *pipeline,
+        arbitration.chained,
+        arbitration.lanes,
+        arbitration.schedule_period,
+        clock_period,
+        lane_elements,
+        call_rate,
+        calls_in_flight,
+        *way,
+    )
+    found = evaluate_each(
+        arbitration.work_conserving, columns, _slots_percentiles, _queue_percentiles
+    )
+    return CallPercentiles(*found)
+
+
+def _slots_percentiles(columns: Columns) -> tuple[Array, ...]:
+    streams, depth, switch, chained, lanes, period, clock, elements, rate, window, *way = columns
+    set_up, travel, link_wait, load, shared = way
+    (own, apart, switch), further = _slots_of(streams, depth, switch, lanes, chained)
+    length, away = schedule(own, apart, switch, period)
+    with np.errstate(all="ignore"):
+        occupied = np.where(link_wait > 0, 2 * (1 - load) * link_wait / load, 0.0)
+        occupied = np.where(np.isfinite(link_wait), occupied, link_wait)
+    others = np.where(shared == 1, load, load * (streams - 1) / streams)
+    found = find_slot_percentiles(
+        Slots(length, away, apart, period, apart + further, elements),
+        Requests(rate * clock, window, set_up / clock, travel / clock, occupied / clock, others),
+        _LEVELS,
+    )
+    return tuple(clocks * clock for clocks in found)
+
+
+def _queue_percentiles(columns: Columns) -> tuple[Array, ...]:
+    streams, depth, switch, chained, lanes, _, clock, elements, rate, window, *way = columns
+    service = find_service(depth, switch, clock, elements, lanes, chained)
+    return find_queue_percentiles(service, Load(streams, rate, window, *way), _LEVELS)

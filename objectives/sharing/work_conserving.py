@@ -114,7 +114,8 @@ def wait_variance(wait: Array, load: Array, delayed: Array) -> Array:
     """Return the variance of a wait from its mean: as of M/D/1, among the calls that wait."""
     with np.errstate(all="ignore"):
         square = (2 * load + 4 * (1 - load) / 3) * wait**2 / delayed
-    return np.where((wait > 0) & (delayed > 0), np.maximum(square - wait**2, 0.0), 0.0)
+        variance = np.maximum(square - wait**2, 0.0)
+    return np.where((wait > 0) & (delayed > 0), variance, 0.0)
 
 
 def find_waits(service: Service, calls: Load) -> Waits:
@@ -278,59 +279,3 @@ def find_response(service: Service, calls: Load) -> Response:
     around = calls.set_up_time + calls.travel_time + hold + drain
     mean = around + calls.link_wait_time + waits.others + queue
     return Response(mean, queue, thread, own, window, waits)
-
-
-def find_percentiles(service: Service, calls: Load) -> tuple[Array, Array]:
-    """Return the times in which 95 and 99 % of the calls end.
-
-    They are those of a gamma distribution with the mean and the variance of the sum of all waits
-    among the calls that wait at all. They are at least those of the wait at the engine, and of the
-    wait before it, found alike: a rare long wait may hide behind a frequent short one.
-    """
-    hold, drain, servers = service
-    mean, queue, thread, own, window, waits = find_response(service, calls)
-    load = calls.streams * calls.call_rate * hold / servers
-    others = load * (calls.streams - 1) / calls.streams
-    around = calls.set_up_time + calls.travel_time + hold + drain
-    with np.errstate(all="ignore"):
-        own = np.minimum(own, queue)
-        at_engine = np.where(own > 0, load, others)
-        delayed = delay_probability(at_engine, servers)
-        engine = wait_variance(waits.others + own, at_engine, delayed)
-        link = calls.link_utilization
-        rest = queue - own
-        by_window = window >= thread
-        busy = calls.call_rate * waits.whole / calls.calls_in_flight
-        used = np.where(by_window, busy, calls.call_rate * calls.set_up_time)
-        held = np.where(
-            rest > 0, delay_probability(used, np.where(by_window, calls.calls_in_flight, 1.0)), 0.0
-        )
-        before = wait_variance(rest, used, held)
-        together = own / (own + waits.others)  # calls that wait for their own stream do so twice
-        variance = engine + wait_variance(calls.link_wait_time, link, link) + before
-        variance = variance + 2 * np.where(own > 0, together, 0.0) * np.sqrt(engine * before)
-        some = 1 - (1 - delayed) * (1 - np.where(calls.link_wait_time > 0, link, 0.0)) * (1 - held)
-    sources = (
-        (mean - around, variance, some),
-        (waits.others + own, engine, delayed),
-        (rest, before, held),
-    )
-    p95, p99 = (
-        around + np.maximum.reduce([_find_quantile(p, *source) for source in sources])
-        for p in (0.95, 0.99)
-    )
-    ends = np.isfinite(mean)
-    return np.where(ends, p95, mean), np.where(ends, p99, mean)
-
-
-def _find_quantile(probability: float, mean: Array, variance: Array, some: Array) -> Array:
-    """Return a percentile of a wait that is 0 except for a share `some` of the calls."""
-    from scipy.special import gammaincinv
-
-    with np.errstate(all="ignore"):
-        among = mean / some
-        spread = np.maximum((variance + mean**2) / some - among**2, 1e-6 * among**2)
-        shape = among**2 / spread
-        level = 1 - (1 - probability) / some
-        wait = gammaincinv(shape, np.maximum(level, 0.0)) * spread / among
-    return np.where((level > 0) & (mean > 0), wait, 0.0)

@@ -47,7 +47,7 @@ _SAMPLERS = "dse.search.optuna_adapter"  # the module of methods that keep each 
 _ESCAPES = str.maketrans({c: f"%{ord(c):02X}" for c in "%?#"})  # of a path in a URL
 NOTE_INTERVAL = 2.0  # seconds between two notes of the progress, which `dse status` reads
 _MIN_NEW, _MAX_NEW = 16, 1 << 22  # the bounds of the number of designs between two checkpoints
-_LARGEST_FRONT = 2_000_000  # designs: about 500 MB, and ten seconds to write
+LARGEST_FRONT = 2_000_000  # designs: about 500 MB, and ten seconds to write
 _AUDIT_FRACTION = 0.25  # of the time limit
 _KEPT = "what was finished is kept, and the next run goes on from there"
 
@@ -291,9 +291,9 @@ def _follow(session: _Session, progress: Callable[[Progress], None] | None) -> s
             state = search.progress()
             if progress is not None:
                 progress(state)
-            if state.front > _LARGEST_FRONT:
+            if state.front > LARGEST_FRONT:
                 raise StoppedError(
-                    f"the front has more than {_LARGEST_FRONT:,} designs. Give a tolerance, larger "
+                    f"the front has more than {LARGEST_FRONT:,} designs. Give a tolerance, larger "
                     "steps of variables, or fewer objectives"
                 )
             if is_checkpoint_due(state, kept):

@@ -83,11 +83,9 @@ def test_every_plot_is_drawn(
     assert chrome.find_elements(By.ID, "convergence-0") == []
 
 
-@pytest.mark.parametrize(("objectives", "count"), [(1, 600), (2, 600), (6, 4_000)])
-def test_any_number_of_objectives(
-    chrome: Chrome, visit: Visit, one: One, objectives: int, count: int
-) -> None:
-    made = visit(result(objectives, count, sampled=True))
+@pytest.mark.parametrize("objectives", [1, 6])
+def test_any_number_of_objectives(chrome: Chrome, visit: Visit, one: One, objectives: int) -> None:
+    made = visit(result(objectives, 600, sampled=True))
     assert f"of {plural(len(made.front), 'design')}" in one("#matches").text
     assert len(texts(chrome, "#best tbody tr")) == objectives + (objectives > 1)
     assert one("#convergence-0 .scatterlayer").is_displayed()
@@ -342,7 +340,7 @@ def test_nothing_is_cut_and_the_plot_fills_its_card(
         dse.load(written(tmp_path)).run(tmp_path / "run")
         page = tmp_path / "run" / "report.html"
     console(chrome)
-    for width in (1400, 1280, 700):
+    for width in (1280, 700):
         at_width(chrome, width, page)
         assert chrome.execute_script(CUT) == {"page": 0, "cut": []}, width
         card, hint = one("#picture").rect, one("#hint").rect

@@ -379,19 +379,20 @@ _Size = Annotated[Floats, Quantity("1", "a size", low=0)]
 
 
 def opposed(size: _Size, width: _Size) -> Costs:
-    value = np.asarray(size) * 32_768 + np.asarray(width)
+    value = np.asarray(size) * 1_024 + np.asarray(width)
     return Costs(value, -value)
 
 
-def test_a_search_whose_front_does_not_fit_ends() -> None:
+def test_a_search_whose_front_does_not_fit_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dse.run.LARGEST_FRONT", 20_000)
     study = dse.from_mapping(
         {
             "study": {"name": "opposed", "models": ["opposed"]},
-            "space": {n: {"integer": [0, 32_767]} for n in ("size", "width")},
+            "space": {n: {"integer": [0, 1_023]} for n in ("size", "width")},
             "objective": [{"minimize": "cost"}, {"minimize": "loss"}],
             "search": {"method": "exhaustive"},
         },
         models={"opposed": opposed},
     )
-    with pytest.raises(dse.StoppedError, match="the front has more than 2,000,000 designs"):
+    with pytest.raises(dse.StoppedError, match="the front has more than 20,000 designs"):
         study.run()

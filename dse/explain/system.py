@@ -7,7 +7,7 @@ that is not built is exact: each of its options was evaluated in the recommended
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -21,11 +21,15 @@ from dse.model.quantity import Array
 from dse.model.section import Bars, Section, Table
 from dse.model.values import amount, percent, titled, worded
 from dse.result.record import Result
+from dse.search.portfolio.merging import Merging
+from dse.search.portfolio.search import Sums
 from dse.study.study import ResolvedStudy
 
 _SHOWN = 3  # totals in a line of the answer
 _COLUMNS = 6  # totals of the table
 _BARS = 24  # designs of the chart
+_MORE = 0.2  # of a limit
+_MAX_SUMS = 100_000  # sums of a search that is repeated for each limit
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,7 @@ def system_section(study: ResolvedStudy, result: Result, number: int | None) -> 
     cost = _cost(study, system)
     if cost is not None:
         items += [_chart(study, system, result, cost), _order(study, system, cost)]
+    items += _price_limits(study)
     return [Section("System", "", items)]
 
 
@@ -246,6 +251,43 @@ def _order(study: ResolvedStudy, system: System, cost: Objective) -> Table:
     gained = f"{worded(objectives[main].name)} per {worded(cost.name)}"
     note = f"Each step has the largest gain in {gained}, and takes nothing back."
     return Table("Order in which to build, if the budget comes in steps", pd.DataFrame(rows), note)
+
+
+def _price_limits(study: ResolvedStudy) -> list[Table]:
+    """Return the best value of each objective if one limit were 20 % higher, of limits that matter.
+
+    Each row is a search of its own, with the same proof.
+    """
+    evaluator, rows = study.evaluator, []
+    before = _best_values(evaluator)
+    for position, constraint in enumerate(evaluator.constraints):
+        if constraint.relation or not constraint.upper or constraint.bound <= 0 or before is None:
+            continue
+        looser = replace(constraint, bound=constraint.bound * (1 + _MORE))
+        others = evaluator.constraints
+        changed = (*others[:position], looser, *others[position + 1 :])
+        after = _best_values(replace(evaluator, constraints=changed))
+        if after is not None:
+            effects = compare_objectives(evaluator.objectives, before, after)
+            better = ", ".join(f"best {e}" for e in effects if e.gain > 1)
+            rows.append({"limit": constraint.name, "best values": better or "no change"})
+    title = f"The value of {percent(_MORE)} more of each limit"
+    return [Table(title, pd.DataFrame(rows), "Each row is a new search.")] if rows else []
+
+
+def _best_values(evaluator: Evaluator) -> Array | None:
+    """Return the best value of each objective; None if that takes long, or nothing is feasible."""
+    system = find_system(evaluator)
+    if system is None:
+        return None
+    merging = Merging(Sums.of(system).portfolio())
+    state = merging.start()
+    for _ in system.names:
+        state = merging.step(state)
+        if state.kept[-1] > _MAX_SUMS:
+            return None
+    objectives = merging.front(state).objectives
+    return objectives.min(axis=0) * evaluator.signs if len(objectives) else None
 
 
 def _step(

@@ -4,7 +4,7 @@ A draft is a function that returns the text of a study; comments in it name its 
 
 Modules:
 
-* ``program``: :func:`communication` and :func:`offload`, drafts from a program's profile;
+* ``program``: :func:`communication`, :func:`offload` and :func:`system`, from a profile;
 * ``blocks``: :func:`partition`, a draft for the basic blocks of a profile;
 * ``kernel``: :func:`kernel`, a draft from entries of catalogs, and :func:`example`, without any;
 * ``text``: the text of drafts: templates, comments and lists.
@@ -12,6 +12,6 @@ Modules:
 
 from objectives.drafts.blocks import partition
 from objectives.drafts.kernel import example, kernel
-from objectives.drafts.program import communication, offload
+from objectives.drafts.program import communication, offload, system
 
-__all__ = ["communication", "example", "kernel", "offload", "partition"]
+__all__ = ["communication", "example", "kernel", "offload", "partition", "system"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ _KEPT = 12
 _CLOCK = 1e9  # of the template for shared engines, in Hz
 _SOME, _FEW = 0.01, 4  # part of the time; functions
 _LEAST_GAIN = 0.01  # of a function for which an accelerator is beneficial
+_KERNELS = 8
+"""Functions that are kernels of a draft of a system."""
 _SHARE = 25  # the required rate is one part of so many of the rate that a thread has on the host
 
 
@@ -123,6 +126,52 @@ def offload(profile: Path, named: str, name: str) -> str:
         buffered=quoted(f"{2 ** math.ceil(math.log2(max(largest, 64.0)))} B"),
         least_speedup=_least_speedup(most, 0.1, "a tenth"),
     )
+
+
+def system(profile: Path, named: str, name: str) -> str:
+    """Return a study of the functions that get engines of their own on one chip.
+
+    Parameters and errors are as of :func:`communication`.
+    """
+    source = source_of(profile)
+    program = source.program
+    cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
+    setting = Setting(16.0, 32.0, latency_per_byte=0.6, **_HOST)
+    chosen = _apart(program, _best(verdicts(program, setting), MAX_CANDIDATES))
+    return filled(
+        "system",
+        kept=_kept(program, setting),
+        name=quoted(name),
+        origin=comment(source.origin),
+        profile=quoted(named),
+        kernels="\n".join(_kernel(source, verdict) for verdict in chosen),
+        run_rate=quoted(f"{float(f'{_CLOCK / cycles:.2g}'):g} Hz"),
+    )
+
+
+def _apart(program: Dataflow, judged: Sequence[Verdict]) -> list[Verdict]:
+    """Return functions of which none calls another, the most beneficial first."""
+    chosen: list[Verdict] = []
+    for verdict in judged:
+        own = program.position(verdict.function)
+        others = [program.position(other.function) for other in chosen]
+        inside = program.inside
+        if not any(inside[own, other] or inside[other, own] for other in others):
+            chosen.append(verdict)
+    return chosen[:_KERNELS]
+
+
+def _kernel(source: Source, verdict: Verdict) -> str:
+    """Return the tables of a function as a kernel of a system."""
+    key = re.sub(r"\W+", "_", verdict.function).strip("_") or "kernel"
+    key = f"k_{key}" if key[0].isdigit() else key
+    lines = [
+        f"[kernel.{key}]",
+        f"about = {quoted(source.said(verdict))}",
+        f'space.accelerated = {{ subsets = "selection", of = [{quoted(verdict.function)}],'
+        " least = 1, most = 1 }",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def source_of(profile: Path) -> Source:

@@ -22,7 +22,7 @@ from dse.evaluate.audit import audit
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
 from dse.evaluate.front import distinct_front
-from dse.evaluate.space import Choice, Points, Space, Variable
+from dse.evaluate.space import SUBSET, Choice, Points, Space, Variable
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.evaluate.totals import NOT_BUILT, part_name
 from dse.model.quantity import Array
@@ -222,6 +222,8 @@ def _option_names(evaluator: Evaluator, points: Points) -> list[str]:
         entries, values = list[str](), list[str]()
         for name, variable in space.variables.items():
             label = labels[name][row]
+            if isinstance(variable, Choice) and variable.about == SUBSET and variable.count == 1:
+                continue
             if isinstance(label, str):
                 entries.append(label)
             elif variable.count != 1:

@@ -144,7 +144,11 @@ def _explain_host(evaluator: Evaluator, system: System, point: Points, kernel: s
     if not len(feasible):
         broken = evaluator.violations(rest.constrained) > 0
         fewest = broken[np.argmin(broken.sum(axis=1))]
-        names = [c.name for c, bad in zip(evaluator.constraints, fewest, strict=True) if bad]
+        names = [
+            c.name.partition(", required by")[0]
+            for c, bad in zip(evaluator.constraints, fewest, strict=True)
+            if bad
+        ]
         return f"each of {len(others)} designs violates {', '.join(names) or 'a constraint'}"
     signed, own = rest.objectives[feasible] * evaluator.signs, now.objectives[0] * evaluator.signs
     main = int(np.argmin(np.where(signed < own, 0, 1).sum(axis=0)))

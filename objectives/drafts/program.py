@@ -31,6 +31,7 @@ _SOME, _FEW = 0.01, 4  # part of the time; functions
 _LEAST_GAIN = 0.01  # of a function for which an accelerator is beneficial
 _KERNELS = 8
 """Functions that are kernels of a draft of a system."""
+_WHOLE = 0.9  # of the time: a function that is nearly the whole program is no part of a system
 _SHARE = 25  # the required rate is one part of so many of the rate that a thread has on the host
 
 
@@ -137,7 +138,9 @@ def system(profile: Path, named: str, name: str) -> str:
     program = source.program
     cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
     setting = Setting(16.0, 32.0, latency_per_byte=0.6, **_HOST)
-    chosen = _apart(program, _best(verdicts(program, setting), MAX_CANDIDATES))
+    judged = verdicts(program, setting)
+    parts = [verdict for verdict in judged if verdict.share < _WHOLE]
+    chosen = _apart(program, _best(parts or judged, MAX_CANDIDATES))
     return filled(
         "system",
         kept=_kept(program, setting),

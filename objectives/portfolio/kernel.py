@@ -40,7 +40,7 @@ from objectives.portfolio.quantities import (
     LinkTime,
     ServiceTime,
 )
-from objectives.power_law import arrays, power
+from objectives.power_law import alike, arrays, power
 from objectives.quantities import AREA, ElementBytes, Granularity, LinkTimePerByte, SetUp
 from objectives.quantities import flag as flag_of
 from objectives.queues import mixed_service_wait, pooled_wait
@@ -211,6 +211,42 @@ def _sum(unit: str, about: str, most: float) -> Quantity:
     )
 
 
+ENGINE_LOAD = _sum("1", "calls times service time", 1.2)
+ENGINE_MOMENT = _sum("s", "calls times squared service time", 1e-3)
+ENGINE_LINK_LOAD = _sum("1", "calls times link time", 0.3)
+ENGINE_LINK_MOMENT = _sum("s", "calls times squared link time", 1e-4)
+
+
+class EngineDemand(NamedTuple):
+    """The outputs of :func:`engine_demand`; they add up over the kernels of an engine."""
+
+    engine_load: Annotated[Array, ENGINE_LOAD]
+    engine_moment: Annotated[Array, ENGINE_MOMENT]
+    engine_link_load: Annotated[Array, ENGINE_LINK_LOAD]
+    engine_link_moment: Annotated[Array, ENGINE_LINK_MOMENT]
+
+
+@model
+@monotonic(
+    engine_load="+kernel_rate +service_time =link_time +built",
+    engine_moment="+kernel_rate +service_time =link_time +built",
+    engine_link_load="+kernel_rate =service_time +link_time +built",
+    engine_link_moment="+kernel_rate =service_time +link_time +built",
+)
+def engine_demand(
+    kernel_rate: KernelRate, service_time: ServiceTime, link_time: LinkTime, built: Built = 1.0
+) -> EngineDemand:
+    """Return what the calls of one kernel add to the sums of `shared_engine_queue`.
+
+    >>> demand = engine_demand(1000.0, 500e-6, link_time=100e-6)
+    >>> float(demand.engine_load), float(demand.engine_link_load)
+    (0.5, 0.1)
+    """
+    rate, time, link = arrays(np.multiply(kernel_rate, built), service_time, link_time)
+    load, link_load = rate * time, rate * link
+    return EngineDemand(*alike((load, load * time, link_load, link_load * link)))
+
+
 @requires(_SERVED)
 @model
 @monotonic(
@@ -218,10 +254,10 @@ def _sum(unit: str, about: str, most: float) -> Quantity:
     engine_wait_time="+engine_load +engine_moment -engine_link_load -engine_link_moment -engines",
 )
 def shared_engine_queue(
-    engine_load: Annotated[Floats, _sum("1", "calls times service time", 1.2)],
-    engine_moment: Annotated[Floats, _sum("s", "calls times squared service time", 1e-3)],
-    engine_link_load: Annotated[Floats, _sum("1", "calls times link time", 0.3)] = 0.0,
-    engine_link_moment: Annotated[Floats, _sum("s", "calls times squared link time", 1e-4)] = 0.0,
+    engine_load: Annotated[Floats, ENGINE_LOAD],
+    engine_moment: Annotated[Floats, ENGINE_MOMENT],
+    engine_link_load: Annotated[Floats, ENGINE_LINK_LOAD] = 0.0,
+    engine_link_moment: Annotated[Floats, ENGINE_LINK_MOMENT] = 0.0,
     engines: EngineCopies = 1.0,
 ) -> EngineQueue:
     """Return utilization and wait of one engine that serves several kernels: M/G/1.

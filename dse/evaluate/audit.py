@@ -81,13 +81,10 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
                 f"{pace:.1f} s, too long for the {seconds:.3g} s that there are"
             )
             return Audit([], {"study.models": message})
-    watch = _Watch(evaluator, _sample_allowed(evaluator, _FEW))
+    slow = measure_pace(evaluator, _MANY) > SLOW  # more is left to `check_model`
+    watch = _Watch(evaluator, _sample_allowed(evaluator, _FEW if slow else _MANY))
     watch.evaluate()
-    if watch.problems or measure_pace(evaluator, _MANY) > SLOW:  # left to `check_model`
-        return Audit(watch.problems, watch.notes)
-    watch = _Watch(evaluator, _sample_allowed(evaluator, _MANY))
-    watch.evaluate()
-    if watch.problems:
+    if watch.problems or slow:
         return Audit(watch.problems, watch.notes)
     notes = _contradicted_declarations(evaluator, watch.points) | watch.notes
     return Audit(_large_batch_problems(evaluator), notes)

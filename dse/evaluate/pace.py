@@ -7,7 +7,7 @@ on fast, slow and busy machines.
 
 from __future__ import annotations
 
-import os
+import resource
 from contextlib import suppress
 
 from dse.evaluate.evaluator import Evaluator
@@ -17,6 +17,7 @@ from dse.evaluate.space import sample_designs
 SLOW = 1e-3
 """Seconds per design from which models are simulators."""
 _BATCH = 4096  # designs: a large batch shows the cost per design, not per call
+_ENOUGH = 64  # designs that show that models are formulas
 _GROWTH = 8  # of a batch to the next one
 _LONG_BATCH = 0.25  # seconds: a batch that takes less is followed by a larger one
 _LONG_DESIGN = 2.0  # seconds: one design that takes longer is not run again
@@ -27,13 +28,15 @@ def measure_pace(evaluator: Evaluator, designs: int = _BATCH) -> float:
     """Return the processor seconds per design in a batch of some designs, or of fewer slow ones.
 
     A call of many formulas costs milliseconds, however few its designs. A batch thus ends the
-    measurement only if it costs much more than the batch before.
+    measurement only if it costs much more than the batch before, or if some designs show formulas.
     """
     size, before = 1, 0.0
     seconds = _measure_batch(evaluator, size)
     if _LONG_BATCH < seconds < _LONG_DESIGN:
         seconds = _measure_batch(evaluator, size)  # the first call loads libraries
     while size < designs and seconds <= max(_LONG_BATCH, _PROPORTIONAL * before):
+        if size >= _ENOUGH and seconds < 0.1 * SLOW * size:
+            break
         size, before = min(_GROWTH * size, designs), seconds
         seconds = _measure_batch(evaluator, size)
     return seconds / size
@@ -42,7 +45,12 @@ def measure_pace(evaluator: Evaluator, designs: int = _BATCH) -> float:
 def _measure_batch(evaluator: Evaluator, size: int) -> float:
     """Return the seconds of this process, its threads and its ended children, for a batch."""
     points = sample_designs(evaluator.space, size)
-    began = os.times()[:4]
+    began = _used_seconds()
     with suppress(ModelError):  # the search names the design
         evaluator.evaluate(points)
-    return sum(os.times()[:4]) - sum(began)
+    return _used_seconds() - began
+
+
+def _used_seconds() -> float:
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, who))

@@ -10,7 +10,8 @@ evaluated with one variable or input changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -25,7 +26,7 @@ from dse.evaluate.pace import measure_pace
 from dse.evaluate.space import Choice, Points, sample_designs
 from dse.evaluate.table_space import TableSpace
 from dse.model.declarations import MARGIN
-from dse.model.quantity import Array
+from dse.model.quantity import Array, Quantity
 from dse.model.values import plural, show
 from dse.problems import InputError, Problem
 
@@ -176,8 +177,9 @@ def _test_variables(evaluator: Evaluator, unit: Array, names: Sequence[str]) -> 
     for k, name in enumerate(names):
         changed[k, :, :, order.index(name)] = np.array(_POSITIONS)[:, None]
     points = space.from_unit(changed.reshape(-1, unit.shape[1]))
-    costs, compared = _costs(evaluator, points)
-    columns = {n: v.reshape(changed.shape[:3]) for n, v in space.columns(points).items()}
+    columns = space.columns(points)
+    costs, compared = _costs(evaluator, columns, math.prod(changed.shape[:3]))
+    columns = {n: v.reshape(changed.shape[:3]) for n, v in columns.items()}
     costs, compared = costs.reshape(*changed.shape[:3], -1), compared.reshape(changed.shape[:3])
     notes = []
     for k, name in enumerate(names):
@@ -200,9 +202,11 @@ def _test_variables(evaluator: Evaluator, unit: Array, names: Sequence[str]) -> 
     return notes
 
 
-def _costs(evaluator: Evaluator, points: Points) -> tuple[Array, NDArray[np.bool_]]:
+def _costs(
+    evaluator: Evaluator, columns: Mapping[str, Array], count: int
+) -> tuple[Array, NDArray[np.bool_]]:
     """Return objectives and constraints, less is better, and which designs have objectives."""
-    evaluated = evaluator.evaluate(points)
+    evaluated = evaluator.evaluate_columns(columns, count)
     amounts = evaluator.violations(evaluated.constrained)
     costs = np.concatenate([evaluated.objectives * evaluator.signs, amounts], axis=1)
     excluded = np.asarray((amounts > 0).any(axis=1))
@@ -241,16 +245,34 @@ def _find_inert_inputs(evaluator: Evaluator, points: Points, budget: int) -> lis
     rows = min(len(next(iter(points.values()))), budget // (2 * len(names) or 1))
     if rows < _MIN_ROWS:
         return []
-    points, notes = {n: v[:rows] for n, v in points.items()}, []
-    with suppress(ModelError):
-        costs, _ = _costs(evaluator, points)
+    points = {n: v[:rows] for n, v in points.items()}
+    try:
+        return _test_inputs(evaluator, points, {n: quantities[n] for n in names})
+    except ModelError:
+        notes = []
         for name in names:
-            ends = quantities[name].clip(np.array([2.0, 0.5]) * graph.constants[name]).tolist()
-            graphs = (replace(graph, constants={**graph.constants, name: end}) for end in ends)
-            changed = (_costs(replace(evaluator, model_graph=each), points)[0] for each in graphs)
-            if all(np.array_equal(costs, each, equal_nan=True) for each in changed):
-                notes.append(
-                    f"inputs.{name} changed no objective and no constraint in "
-                    f"{plural(rows, 'sampled design')} when it was doubled and halved"
-                )
-    return notes
+            with suppress(ModelError):  # the result is still valid
+                notes += _test_inputs(evaluator, points, {name: quantities[name]})
+        return notes
+
+
+def _test_inputs(
+    evaluator: Evaluator, points: Points, quantities: Mapping[str, Quantity]
+) -> list[str]:
+    """Evaluate the designs, and again with each input doubled and halved: all at once."""
+    rows, constants = len(next(iter(points.values()))), evaluator.model_graph.constants
+    copies = 1 + 2 * len(quantities)
+    columns = evaluator.space.columns({n: np.tile(v, copies) for n, v in points.items()})
+    for k, (name, quantity) in enumerate(quantities.items()):
+        values = np.full((copies, rows), float(constants[name]))
+        ends = quantity.clip(np.array([2.0, 0.5]) * constants[name])
+        values[2 * k + 1 : 2 * k + 3] = ends[:, None]
+        columns[name] = values.reshape(-1)
+    costs, _ = _costs(evaluator, columns, copies * rows)
+    first, *changed = costs.reshape(copies, rows, -1)
+    return [
+        f"inputs.{name} changed no objective and no constraint in "
+        f"{plural(rows, 'sampled design')} when it was doubled and halved"
+        for k, name in enumerate(quantities)
+        if all(np.array_equal(first, c, equal_nan=True) for c in changed[2 * k : 2 * k + 2])
+    ]

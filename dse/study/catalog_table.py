@@ -6,7 +6,8 @@
     aes-word, AES,    3.02,             125,                secworks/aes:README.md
 
 The comment lines are the keys of the catalog in TOML. An empty cell is a missing value. A word in
-parentheses is the provenance of a value, as in ``46 (derived)``. A cell may have its own unit.
+parentheses is the provenance of a value, and a pair in brackets its range, whose source the column
+``range_source`` has: ``46 [40, 52] (derived)``. A cell may have its own unit.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from contextlib import suppress
 from typing import Any
 
 _KEYS = ("about", "source", "note", "provenance")
-"""Columns that are keys of the entry; other columns without a unit are its facts."""
+"""Columns that are keys of the entry; others without a unit, but for `_RANGES`, are its facts."""
+_RANGES = "range_source"
 _QUANTITY = re.compile(r"(\w+) \[([^\]]+)\]")
-_ABOUT = ("kernel", "variant", "device", "instructions")
+_ABOUT = ("kind", "kernel", "variant", "device", "instructions")
 """Facts that describe an entry without a text in the column ``about``."""
 
 
@@ -65,15 +67,28 @@ def _entry(name: str, columns: list[str], cells: list[str]) -> dict[str, Any]:
     entry: dict[str, Any] = {"text": {}}
     for column, cell in zip(columns, cells, strict=True):
         if cell and (quantity := _QUANTITY.fullmatch(column)):
-            number, _, provenance = cell.removesuffix(")").partition(" (")
-            value: dict[str, Any] = {"value": number}  # a text with its own unit, or a problem
-            with suppress(ValueError):
-                value = {"value": float(number), "unit": quantity[2]}
-            entry[quantity[1]] = value
-            if provenance:
-                value["provenance"] = provenance
-        elif cell:
+            entry[quantity[1]] = _value(cell, quantity[2], dict(zip(columns, cells, strict=True)))
+        elif cell and column != _RANGES:
             (entry if column in _KEYS else entry["text"])[column] = cell
     facts = (entry["text"].get(fact, "none") for fact in _ABOUT)
     entry.setdefault("about", ", ".join(fact for fact in facts if fact != "none") or name)
     return entry
+
+
+def _value(cell: str, unit: str, keys: dict[str, str]) -> dict[str, Any]:
+    """Return the table of a value: ``number [low, high] (provenance)``."""
+    rest, _, provenance = cell.removesuffix(")").partition(" (")
+    number, _, bounds = rest.removesuffix("]").partition(" [")
+    value: dict[str, Any] = {"value": _number(number)}
+    if not isinstance(value["value"], str):  # a text has its own unit, or is a problem
+        value["unit"] = unit
+    if bounds:
+        value["range"] = [_number(bound.strip()) for bound in bounds.split(",")]
+        value["range_source"] = keys.get(_RANGES, "")
+    return value | ({"provenance": provenance} if provenance else {})
+
+
+def _number(text: str) -> float | str:
+    with suppress(ValueError):
+        return float(text)
+    return text

@@ -21,7 +21,7 @@ from dse.terminal.layout import escape, hanging, indented
 
 _TABLE_WIDTH = 80  # columns of a terminal
 _MAX_COLUMNS = 4  # of values: the names of entries need the rest
-_NAME_WIDTH = 22  # of quantities
+_NAME_WIDTH = 27  # of quantities
 
 
 def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[RenderableType]:
@@ -114,7 +114,8 @@ def _entry(catalog: Catalog, row: Row) -> Iterator[RenderableType]:
     sources = {value.source for value in row.values.values()}
     for name, value in row.values.items():
         source = value.source if len(sources) > 1 else ""
-        parts = f"{_value(value)}  ({value.provenance})", source, value.note
+        bounds = f" in {value.range[0]} to {value.range[1]}" if value.range else ""
+        parts = f"{_value(value)}{bounds}  ({value.provenance})", source, value.note
         yield from hanging(name, "; ".join(filter(None, parts)), _NAME_WIDTH, 4)
     if len(sources) == 1:
         yield from hanging("source", min(sources), _NAME_WIDTH, 4)
@@ -138,7 +139,11 @@ def entry_table(catalog: Catalog, condition: str = "") -> Iterator[RenderableTyp
     columns = []
     for name in shown:
         unit, values = entry_values(rows, name)
-        columns.append(["" if np.isnan(value) else number(value, 4) for value in values])
+        own = ["" if name not in row.values else _value(row.values[name]) for row in rows]
+        shown_as = (number(value, 4) for value in values)
+        columns.append(
+            [o if np.isnan(v) else t for o, v, t in zip(own, values, shown_as, strict=True)]
+        )
         head = name.replace("_", "_\n") + (f"\n[{unit}]" if unit != "1" else "")
         table.add_column(escape(head), justify="right", no_wrap=True)
     for row, *cells in zip(rows, *columns, strict=True):

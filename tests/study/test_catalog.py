@@ -266,7 +266,6 @@ def test_a_catalog_may_give_plain_numbers_and_an_override_may_not(tmp_path: Path
 CLOCK = 1e9  # Hz; times of devices become cycles
 NO_MODEL = {  # what relations of studies and readers take
     "device_clock": Quantity("Hz", "clock of the device", above=0),
-    "cores": Quantity("1", "cores of the host", low=1, integer=True),
     "compute_units": Quantity("1", "compute units of the device", low=1, integer=True),
     "peak_performance": Quantity("1/s", "operations a second of the device", above=0),
     "engines_per_core": Quantity("1", "engines that a core needs", low=0, high=1),

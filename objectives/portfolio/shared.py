@@ -216,7 +216,7 @@ class Growth(NamedTuple):
 def rate_growth(
     host_utilization: Annotated[
         Floats,
-        Quantity("1", "fraction of the cores that calls keep busy", above=0, typical=(0.01, 1)),
+        Quantity("1", "fraction of the cores that calls keep busy", low=0, typical=(0, 1)),
     ],
     link_utilization: Annotated[
         Floats, Quantity("1", "offered load of the link over its capacity", low=0, typical=(0, 1))

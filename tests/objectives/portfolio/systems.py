@@ -33,14 +33,19 @@ def random_system(
     link: float,
     engine: float,
     polling: bool = False,
+    spread: float = 20,
 ) -> System:
     """Return 2 to 8 kernels with at most these utilizations; each part is used by a tenth or more.
 
-    Rates, times on the host, set-ups and times on the link differ by factors of up to 20 between
-    the kernels. Seven of ten are built, each with an engine of one or two copies.
+    Times on the host differ by factors of up to `spread` between the kernels, set-ups and times on
+    the link by 20, and rates by 4.5. Seven of ten are built, each with one or two engines. With
+    polling, half of the cores' utilization is planned without the waiting.
     """
     count = int(rng.integers(2, 9))
-    rate, host_time = np.exp(rng.uniform(0, 1.5, count)), np.exp(rng.uniform(0, 3, count))
+    rate, host_time = (
+        np.exp(rng.uniform(0, 1.5, count)),
+        np.exp(rng.uniform(0, np.log(spread), count)),
+    )
     set_up, link_time, latency = np.exp(rng.uniform(-2, 1, (3, count)))
     built = rng.random(count) < 0.7
     built[rng.integers(count)] = True
@@ -48,7 +53,7 @@ def random_system(
     service = rng.uniform(0.1, 1, count) * engine * copies / rate
     link_time *= rng.uniform(0.1, 1) * link / (rate * link_time)[built].sum()
     used = (rate * np.where(built, set_up, host_time)).sum()
-    factor = rng.uniform(0.1, 1) * host * cores / used
+    factor = rng.uniform(0.1, 1) * host * cores / used / (2 if polling else 1)
     engines = np.cumsum(built) - 1
     return System(
         tuple(

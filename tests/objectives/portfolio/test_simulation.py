@@ -40,7 +40,7 @@ def test_polling_calls_are_within_five_percent_of_the_simulation() -> None:
     rng = np.random.default_rng(11)
     checked = 0
     while checked < 5:
-        system = random_system(rng, 4, 0.3, 0.4, 0.6, polling=True)
+        system = random_system(rng, 4, 0.6, 0.4, 0.6, polling=True)
         modelled = model_system(system)
         if modelled.host_utilization < 0.6:
             _agree(modelled, simulate(system, CALLS * 2 // 3, checked))

@@ -204,6 +204,8 @@ class Merging:
         total = np.log1p(np.broadcast_to(self.tolerance, self.portfolio.limits.shape))
         left = np.maximum(total - state.widths.sum(axis=0), 0) / (len(self.order) - stage)
         widths = np.zeros(len(left)) if len(sums) * len(options) <= _SMALL else left
+        if stage and (state.widths[-1] > left).any():  # the last merge had too many sums
+            widths = np.maximum(widths, state.widths[-1] / 2)
         grid = ToleranceGrid(after.low, self._floors, self.portfolio.limits - after.high, widths)
         weights = total if total.any() else np.ones(len(total))
         front, used = outer.front(grid, self.capacity, weights)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.front import distinct_front
+from dse.evaluate.front import distinct_front, is_nondominated
 from dse.model.quantity import Array
 from dse.search.portfolio.dominance import Blocks, DominanceTable
 from dse.search.portfolio.tolerance_grid import ToleranceGrid
@@ -18,6 +18,7 @@ from dse.search.workers import Threads
 
 _ROWS = 1 << 16  # sums at once: their columns stay in the cache
 _BLOCK = 32  # neighbouring points that are tested together
+_PAIRS = 1 << 13  # blocks and options of a task
 _ROUND = 16  # tasks between two tables, whatever the number of threads
 _MIN_WAITING = 1 << 18  # sums that wait for the exact filter
 
@@ -81,37 +82,39 @@ class OuterSum:
         left, the grid becomes coarser by `weights`. The grid is returned, too.
         """
         blocks = Blocks.of(self.points, _BLOCK)
-        table = self._first_table(grid, blocks.central)
+        central = self._central_front(grid, blocks.central)
+        while len(central) > capacity / 2:
+            grid = grid.coarsened(weights)
+            central = central[distinct_front(grid.keys(central))]
+        table = DominanceTable.of(grid.keys(central))
         pairs = len(blocks.first) * len(self.options)
         settled, waiting = Sums.empty(self.points.shape[1]), list[Sums]()
-        for low in range(0, pairs, _ROUND * _ROWS):
-            runs = range(low, min(low + _ROUND * _ROWS, pairs), _ROWS)
+        for low in range(0, pairs, _ROUND * _PAIRS):
+            runs = range(low, min(low + _ROUND * _PAIRS, pairs), _PAIRS)
             search = partial(self._search, blocks, grid, table)
-            tasks = ((run, min(run + _ROWS, pairs)) for run in runs)
+            tasks = ((run, min(run + _PAIRS, pairs)) for run in runs)
             waiting += self.threads.each(search, tasks)
             held = sum(len(sums.parents) for sums in waiting)
-            last = low + _ROUND * _ROWS >= pairs
+            last = low + _ROUND * _PAIRS >= pairs
             if last or held > max(_MIN_WAITING, len(settled.parents) // 2):
                 settled, waiting = self._settle([settled, *waiting], grid), []
                 while len(settled.parents) > capacity:
                     grid = grid.coarsened(weights)
                     settled = self._settle([settled], grid)
-                table = DominanceTable.of(grid.keys(settled.values))
+                table = DominanceTable.of(grid.keys(np.concatenate([central, settled.values])))
         return settled, grid
 
-    def _first_table(self, grid: ToleranceGrid, rows: NDArray[np.int64]) -> DominanceTable:
-        """Return a table of the viable sums of some points and all options."""
+    def _central_front(self, grid: ToleranceGrid, rows: NDArray[np.int64]) -> Array:
+        """Return viable sums of some points and all options, with non-dominated keys."""
         front = np.zeros((0, self.points.shape[1]))
-        table = DominanceTable.of(front)
-        run = max(1, _ROUND * _ROWS // len(self.options))
+        run = max(1, _MIN_WAITING // len(self.options))
         for start in range(0, len(rows), run):
+            table = DominanceTable.of(grid.keys(front))
             sums = self.points[rows[start : start + run], None] + self.options
             sums = sums.reshape(-1, front.shape[1])
-            keys = grid.keys(sums[self._kept(sums, grid, table)])
-            front = np.concatenate([front, keys])
-            front = front[distinct_front(front)]
-            table = DominanceTable.of(front)
-        return table
+            front = np.concatenate([front, sums[self._kept(sums, grid, table)]])
+            front = front[distinct_front(grid.keys(front))]
+        return front
 
     def _search(
         self, blocks: Blocks, grid: ToleranceGrid, table: DominanceTable, low: int, high: int
@@ -121,7 +124,7 @@ class OuterSum:
         corners = Sums(blocks.corners[block] + self.options[pick], block, pick)
         corners = corners.rows(self._kept(corners.values, grid, table))
         parts = [Sums.empty(self.points.shape[1])]
-        run = _ROWS // _BLOCK
+        run, held = _ROWS // _BLOCK, 0
         for start in range(0, len(corners.parents), run):
             block, pick = corners.parents[start : start + run], corners.picks[start : start + run]
             places = (blocks.first[block][:, None] + np.arange(_BLOCK)).ravel()
@@ -129,7 +132,10 @@ class OuterSum:
             parents, pick = blocks.order[places[inside]], np.repeat(pick, _BLOCK)[inside]
             sums = Sums(self.points[parents] + self.options[pick], parents, pick)
             parts.append(sums.rows(self._kept(sums.values, grid, table)))
-        return Sums.joined(parts)
+            held += len(parts[-1].parents)
+            if held > _MIN_WAITING:
+                parts, held = [self._settle(parts, grid)], 0
+        return self._settle(parts, grid)
 
     def _kept(self, sums: Array, grid: ToleranceGrid, table: DominanceTable) -> NDArray[np.int64]:
         """Return the rows of sums that the table does not dominate, and that are viable."""
@@ -137,15 +143,19 @@ class OuterSum:
         return rows[self.viable(sums[rows])]
 
     def _settle(self, parts: list[Sums], grid: ToleranceGrid) -> Sums:
-        """Return the sums that no other covers; of equal ones those with the lowest choices."""
+        """Return the sums that no other covers; of equal cells the lowest sum and choices."""
         joined = Sums.joined(parts)
-        joined = joined.rows(np.lexsort(joined.values.T[::-1]))
-        equal = (joined.values[1:] == joined.values[:-1]).all(axis=1)
-        if equal.any():
-            tied = np.append(False, equal) | np.append(equal, False)
-            rows, group = np.flatnonzero(tied), np.cumsum(np.append(True, ~equal))
+        joined = joined.rows(is_nondominated(grid.keys(joined.values)))
+        keys = grid.keys(joined.values)
+        columns = np.column_stack([keys] if keys is joined.values else [keys, joined.values])
+        order = np.lexsort(columns.T[::-1])
+        same = (columns[order[1:]] == columns[order[:-1]]).all(axis=1)
+        if same.any():
+            tied = np.append(False, same) | np.append(same, False)
+            rows, group = order[tied], np.cumsum(np.append(True, ~same))[tied]
             choices = self.choices(joined.parents[rows], joined.picks[rows])
-            order = np.arange(len(tied))
-            order[rows] = rows[np.lexsort((*choices.T[::-1], group[rows]))]
-            joined = joined.rows(order)
-        return joined.rows(distinct_front(grid.keys(joined.values)))
+            order[tied] = rows[np.lexsort((*choices.T[::-1], group))]
+        keys = keys[order]
+        return joined.rows(
+            order[np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(order)]]
+        )

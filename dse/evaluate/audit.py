@@ -40,7 +40,7 @@ _SINGLE = 4  # designs that run one by one
 _OVERSAMPLING = 16  # designs drawn per design of the sample, where constraints exclude some
 _LARGE_BATCH = 65_536  # rows of the large batch at most: no chunk of a search is larger
 _LARGE_FRACTION = 1_024  # one design of so many is in the large batch: the audit stays short
-_PARTS = 4  # of the large batch, for two threads
+_PARTS = 2  # of the large batch, for two threads
 _MIN_DESIGNS = 5  # designs of the smallest audit, in addition to a timed one
 
 

@@ -26,6 +26,8 @@ from dse.problems import DseError, Problem
 Key = tuple[str, frozenset[tuple[str, float | tuple[float, ...]]]]
 """A model's name, with the conditions of the inputs that affect it."""
 
+_UNCONDITIONAL: frozenset[tuple[str, float | tuple[float, ...]]] = frozenset()
+
 
 @dataclass(frozen=True)
 class Need:
@@ -218,6 +220,8 @@ class ModelGraph:
 
     def relevant(self, model: Model, conditions: Conditions) -> tuple[Conditions, Key]:
         """Return the conditions that affect a model, and the key of that run."""
+        if not conditions:
+            return conditions, (model.name, _UNCONDITIONAL)
         upstream = self.upstream[model.name]
         found = {n: v for n, v in conditions.items() if n in upstream}
         return found, (model.name, frozenset(found.items()))
@@ -290,9 +294,15 @@ class Evaluation:
 
     def given(self, model: Model, conditions: Conditions) -> dict[str, Any]:
         """Return the inputs of a run of a model."""
-        origins = (conditions, self.model_graph.producers, self.columns, self.model_graph.constants)
-        names = [n for n in model.inputs if any(n in origin for origin in origins)]
-        return {name: self._taken(name, conditions, model) for name in names}
+        graph, columns = self.model_graph, self.columns
+        return {
+            name: self._taken(name, conditions, model)
+            for name in model.inputs
+            if name in graph.producers
+            or name in graph.constants
+            or name in columns
+            or name in conditions
+        }
 
     def _taken(self, name: str, conditions: Conditions, model: Model) -> Any:
         """Return an input in the unit of the model."""
@@ -327,6 +337,9 @@ class _Rows(Mapping[str, Any]):
                 value = np.take(value, self._rows, axis=-1)
             self._selected[name] = value
         return self._selected[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)

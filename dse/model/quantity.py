@@ -133,12 +133,12 @@ class Quantity:
             return True
         if self.integer and not np.issubdtype(x.dtype, np.integer):
             return bool(np.all(self.contains(x)))
-        least = x.min()  # NaN propagates and fails each comparison
+        least = np.minimum.reduce(x, axis=None)  # NaN propagates and fails each comparison
         if not least >= self.low or (self.above > -np.inf and not least > self.above):
             return False
         if self.high == self.below == np.inf:
             return True  # most quantities end here: one pass is enough
-        most = x.max()
+        most = np.maximum.reduce(x, axis=None)
         return bool(most <= self.high and (self.below == np.inf or most < self.below))
 
     def _holds(self, x: float) -> bool:

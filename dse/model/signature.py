@@ -7,6 +7,7 @@ parameter; callers, studies and the engine see each of its fields as a parameter
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_type_hints
@@ -63,6 +64,10 @@ def values_of(record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in fields_of(type(record)) or ()}
 
 
+_read_hints = functools.lru_cache(maxsize=4_096)(get_type_hints)  # several readers per function
+
+
+@functools.lru_cache(maxsize=4_096)
 def layout(function: Callable[..., Any]) -> Layout:
     """Return a function's parameters with flat records and evaluated annotations.
 
@@ -71,14 +76,14 @@ def layout(function: Callable[..., Any]) -> Layout:
     InputError
         If two parameters, or fields of records, have one name.
     """
-    hints = get_type_hints(function, include_extras=True)
+    hints = _read_hints(function, include_extras=True)
     flat: list[inspect.Parameter] = []
     records: dict[str, Record] = {}
     plain: list[str] = []
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints.get(name, parameter.annotation)
         fields = fields_of(hint) or {}
-        own = get_type_hints(hint, include_extras=True) if fields else {}
+        own = _read_hints(hint, include_extras=True) if fields else {}
         if not any(declaration(own[field]) for field in fields):
             flat.append(parameter.replace(annotation=hint))
             plain.append(name)
@@ -124,7 +129,7 @@ def declared(function: Callable[..., Any]) -> dict[str, Quantity | Resource]:
     The fields of a record take its place. Parameters without a declaration are left out.
     """
     if fields_of(function) is not None:
-        hints = get_type_hints(function, include_extras=True)
+        hints = _read_hints(function, include_extras=True)
     else:
         parameters = layout(function).flat.parameters.values()
         hints = {each.name: each.annotation for each in parameters}

@@ -19,6 +19,7 @@ import sys
 import sysconfig
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -321,9 +322,9 @@ def _imports(text: bytes, module: str, package: bool, nested: bool = False) -> t
         return ()
     here = module.split(".") if package else module.split(".")[:-1]
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    roots = [n for n in ast.walk(tree) if isinstance(n, functions)] if nested else [tree]
+    roots = [n for n in _statements(tree) if isinstance(n, functions)] if nested else [tree]
     names: dict[str, None] = {}
-    for node in (node for root in roots for node in ast.walk(root)):
+    for node in (node for root in roots for node in _statements(root)):
         if isinstance(node, ast.Import):
             names |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -332,6 +333,15 @@ def _imports(text: bytes, module: str, package: bool, nested: bool = False) -> t
             inner = [f"{base}.{alias.name}" if base else alias.name for alias in node.names]
             names |= dict.fromkeys([*([base] if base else []), *inner])
     return tuple(names)
+
+
+def _statements(root: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and the statements in it; expressions, most of the nodes, have none."""
+    waiting = deque([root])
+    while waiting:
+        node = waiting.popleft()
+        yield node
+        waiting.extend(n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr))
 
 
 def _is_installed(name: str, folder: Path) -> bool:

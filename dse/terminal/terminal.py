@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rich import progress as bars
 from rich.console import Console, RenderableType
 from rich.table import Table
 
@@ -74,7 +73,15 @@ class Terminal:
 
     @contextmanager
     def running(self, study: ResolvedStudy) -> Iterator[Callable[[Progress], None]]:
-        """Show a progress bar while a run goes on; the callable takes the progress."""
+        """Show a progress bar while a run goes on; the callable takes the progress.
+
+        Only a terminal shows it.
+        """
+        if not self._err.is_terminal:
+            yield lambda _: None
+            return
+        from rich import progress as bars  # slow to import
+
         columns = [
             bars.BarColumn(bar_width=None),
             bars.MofNCompleteColumn(),

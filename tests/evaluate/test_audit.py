@@ -59,15 +59,6 @@ def test_check_and_run_exit_with_2(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-def test_both_values_are_shown(tmp_path: Path) -> None:
-    study = _study(tmp_path, "    return Out(np.cumsum(x))\n")
-    (problem,) = audit(study.evaluator).problems
-    alone, among = problem.message.split(" is ")[-1].split(" alone, and ")
-    x = float(problem.message.split("x = ")[1].split()[0])
-    assert float(alone) == x
-    assert float(among.split(" among")[0]) > x
-
-
 def test_every_model_is_named_and_honest_ones_are_not(tmp_path: Path) -> None:
     head = HEAD.replace("class Out", "class Other(NamedTuple):\n"
         '    z: Annotated[Array, Quantity("1", "z")]\n\n\nclass Out')  # fmt: skip

@@ -125,27 +125,6 @@ def test_objectives_and_constraints_against_a_loop_over_designs() -> None:
     assert 0 < judged.feasible.sum() < 16
 
 
-@pytest.mark.parametrize("bound", [4.0, 9.0, 16.5, 64.0, 0.5])
-def test_a_relation_says_what_a_bound_says(bound: float) -> None:
-    pairs = [
-        (constraint("area", bound), relation(f"area <= {bound}")),
-        (constraint("area", bound, upper=False), relation(f"area >= {bound}")),
-    ]
-    for by_bound, by_relation in pairs:
-        judge = evaluator(SPACE, [AREA], [objective("area")], [by_bound, by_relation])
-        judged = judge.evaluate(judge.space.from_index(np.arange(16)))
-        by_both = judge.violations(judged.constrained)
-        assert np.array_equal(by_both[:, 0], by_both[:, 1])
-
-
-def test_strict_relations_leave_the_edge_out() -> None:
-    judge = evaluator(
-        SPACE, [AREA], [objective("area")], [relation("area < 16"), relation("1 < area")]
-    )
-    judged = judge.evaluate(judge.space.from_index(np.arange(16)))
-    assert judged.objectives[judged.feasible, 0].tolist() == [4.0, 4.0, 9.0, 9.0]
-
-
 def test_undefined_objectives_and_constraints_are_infeasible_and_infinite_ones_are_not() -> None:
     odd = model(
         "odd",

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from optuna._hypervolume import compute_hypervolume
 from optuna.study._multi_objective import _is_pareto_front
 
 from dse.evaluate import front
@@ -48,15 +47,6 @@ def test_nondominated_is_brute_force(points: Floats) -> None:
     assert np.flatnonzero(is_nondominated(points)).tolist() == brute_front(points)
 
 
-@pytest.mark.parametrize("objectives", range(1, 7))
-@pytest.mark.parametrize("edge", [math.inf, -math.inf])
-def test_infinities_are_ordered_as_usual(objectives: int, edge: float) -> None:
-    rng = np.random.default_rng(objectives)
-    for _ in range(100):
-        points = rng.choice([0.0, 1.0, 2.0, edge], (int(rng.integers(1, 30)), objectives))
-        assert np.flatnonzero(is_nondominated(points)).tolist() == brute_front(points)
-
-
 @given(points_of())
 def test_ranks_are_peeled_fronts(points: Floats) -> None:
     wanted = np.full(len(points), -1)
@@ -65,14 +55,6 @@ def test_ranks_are_peeled_fronts(points: Floats) -> None:
         wanted[left[brute_front(points[left])]] = front
         front += 1
     assert np.array_equal(ranks(points), wanted)
-
-
-@pytest.mark.parametrize("objectives", range(1, 7))
-def test_nondominated_is_optunas(objectives: int) -> None:
-    rng = np.random.default_rng(objectives)
-    points = rng.integers(0, 12, (800, objectives)).astype(np.float64)
-    wanted = _is_pareto_front(points, assume_unique_lexsorted=False)
-    assert np.array_equal(is_nondominated(points), wanted)
 
 
 def test_nothing_is_an_empty_front() -> None:
@@ -166,17 +148,6 @@ def test_hypervolume_is_inclusion_exclusion(points: Floats, corner: int) -> None
     )
 
 
-@pytest.mark.parametrize("objectives", range(2, 6))
-def test_hypervolume_is_optunas(objectives: int) -> None:
-    rng = np.random.default_rng(objectives)
-    points = rng.random((60, objectives))
-    reference = np.full(objectives, 0.9)
-    inside = points[(points < reference).all(axis=1)]
-    assert hypervolume(points, reference) == pytest.approx(
-        compute_hypervolume(inside, reference), rel=1e-9
-    )
-
-
 @pytest.mark.parametrize("objectives", [6, 8, 10])
 def test_hypervolume_of_large_fronts_in_many_objectives_is_near_and_answers(
     objectives: int,
@@ -200,22 +171,6 @@ def test_recall_is_a_loop(found: Floats, truth: Floats, tolerance: float) -> Non
         allowed = [x + abs(x) * tolerance if math.isfinite(x) else x for x in row]
         hits += any(all(f <= a for f, a in zip(g, allowed, strict=True)) for g in found.tolist())
     assert recall(found, truth, tolerance) == hits / len(distinct)
-
-
-def test_recall_of_the_front_itself_part_of_it_and_nothing() -> None:
-    front = np.array([[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0], [3.0, 0.0]])
-    assert recall(front, front) == 1.0
-    assert recall(front[:3], front) == 0.75
-    assert recall(front[:0], front) == 0.0
-    assert recall(front[:0], front[:0]) == 1.0
-    assert recall(np.array([[1.05, 2.0]]), front, 0.05) == 0.25
-
-
-def test_scaled_is_linear_between_best_and_worst() -> None:
-    points = np.array([[2.0, -10.0], [4.0, -30.0], [3.0, -20.0]])
-    unit, logs = scaled(points, np.array([1.0, -1.0]))
-    assert unit.tolist() == [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
-    assert logs.tolist() == [False, False]
 
 
 def test_scaled_is_logarithmic_over_more_than_two_decades_of_positive_values() -> None:
@@ -323,14 +278,6 @@ def test_a_weight_never_makes_its_objective_worse(points: Floats, k: int, weight
     weighted = [replace(goal, weight=weight if i == k else 1.0) for i, goal in enumerate(MIXED)]
     chosen = points[find_nash_design(points, weighted), k]
     assert chosen <= points[find_nash_design(points, MIXED), k]
-
-
-@settings(max_examples=3)
-@given(st.integers(0, 100))
-def test_large_fronts_are_recalled_in_bounded_memory(seed: int) -> None:
-    angle = np.sort(np.random.default_rng(seed).uniform(0, np.pi / 2, 6_000))
-    front = 1 - np.column_stack([np.cos(angle), np.sin(angle)])
-    assert recall(front[::2], front) == 0.5
 
 
 def test_archives_keep_equal_points_of_different_designs() -> None:

@@ -117,13 +117,6 @@ def test_circles_are_named_once() -> None:
     assert problem.message.endswith("selfish → selfish")
 
 
-def test_units_that_do_not_fit() -> None:
-    seconds = model("seconds", lambda x: x, {"x": "1"}, {"t": "s"})
-    bytes_ = model("bytes", lambda t: t, {"t": "B"}, {"u": "B"})
-    (problem,) = conflicts(model_graph([seconds, bytes_], ["x"]))
-    assert problem.message == "'t' is in 's', but bytes takes it in 'B'"
-
-
 def test_units_are_converted_between_models() -> None:
     kib = model("kib", lambda x: x, {"x": "1"}, {"size": "KiB"})
     use = model("use", lambda size: size + 1, {"size": "B"}, {"plus": "B"})

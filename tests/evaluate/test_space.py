@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import tracemalloc
 
@@ -141,19 +140,6 @@ def test_numbers_and_designs(variables: list[Variable], data: st.DataObject) -> 
 
 def same(one: Points, other: Points) -> bool:
     return list(one) == list(other) and all(np.array_equal(one[n], other[n]) for n in one)
-
-
-def test_all_designs_are_the_product_of_the_values() -> None:
-    space = Space(
-        {
-            "lanes": Integer(1, 7, 3),
-            "row": Choice({"x": {"a": 1.0}, "y": {"a": 2.0}}),
-            "width": Values((32.0, 8.0)),
-        }
-    )
-    points = space.labels(space.from_index(np.arange(12)))
-    designs = list(zip(*(points[n].tolist() for n in ("lanes", "row", "width")), strict=True))
-    assert designs == list(itertools.product([1, 4, 7], ["x", "y"], [32.0, 8.0]))
 
 
 def test_choices_set_their_quantities_together() -> None:

@@ -271,15 +271,6 @@ def test_what_is_not_a_target_is_reported(reach: str, message: list[str]) -> Non
     assert all(part in str(error.value) for part in ["target.reach", *message])
 
 
-def test_all_problems_of_a_target_at_once() -> None:
-    with pytest.raises(InputError) as error:
-        study(target={"reach": "sped >= 5 and area <= 3 s", "least": "pwer"})
-    text = str(error.value)
-    assert len(error.value.problems) == 3
-    assert "'pwer' is not an objective" in text
-    assert "did you mean 'power'?" in text
-
-
 def test_a_target_without_anything_to_reach_is_one_problem() -> None:
     with pytest.raises(InputError) as error:
         study(target={"least": "area"})

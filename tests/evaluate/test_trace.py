@@ -8,7 +8,6 @@ import pytest
 
 import dse
 from dse.evaluate.trace import reaches, steps
-from dse.problems import InputError
 from dse.terminal import Terminal
 from tests.chain import MODELS, study
 
@@ -99,11 +98,6 @@ def test_a_variable_that_only_constraints_name_is_noted() -> None:
     assert content.notes == (told,)
 
 
-def test_a_variable_that_is_an_objective_itself_is_not_noted() -> None:
-    content = made(objective=[{"minimize": "latency"}, {"minimize": "lanes"}])
-    assert content.notes == ()
-
-
 def test_the_report_shows_the_model_graph_and_the_notes(tmp_path: Path) -> None:
     other = {"maximize": "carried", "at": {"lanes": 4}, "name": "peak"}
     made(
@@ -115,32 +109,3 @@ def test_the_report_shows_the_model_graph_and_the_notes(tmp_path: Path) -> None:
     assert '<table id="model-graph">' in page
     assert "<td>input: call_rate; engine: carried</td>" in page
     assert "<li>lanes does not affect peak</li>" in page
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (
-            {"inputs": {"call_rate": 1e5, "size": 64, "carried": 1e6}},
-            "inputs.carried: 'carried' is given twice: by [inputs] and by engine, as its output",
-        ),
-        (
-            {"space": {"lanes": {"integer": [1, 2]}, "carried": {"values": [1e6, 2e6]}}},
-            "space.carried: 'carried' is given twice: by space.carried and by engine, as its",
-        ),
-        (
-            {"space": {"lanes": {"integer": [1, 2]}, "size": {"values": [64, 128]}}},
-            "space.size: 'size' is given twice: by space.size and by [inputs]",
-        ),
-        (
-            {"study": {"name": "t", "models": ["engine", "queue", "engine"]}},
-            "study.models: 'carried' is given twice: by engine and by engine#2",
-        ),
-    ],
-)
-def test_a_quantity_with_two_origins_is_refused_naming_both(
-    changes: dict[str, object], words: str
-) -> None:
-    with pytest.raises(InputError) as caught:
-        made(**changes)
-    assert words in str(caught.value)

@@ -30,16 +30,6 @@ def transfer(data: Data, rate: Rate, wait: Annotated[Floats, Quantity("s", "wait
     return Times(moving + waiting, moving, waiting)
 
 
-def test_what_is_read() -> None:
-    model = Model.from_function(transfer)
-    assert model.name == f"{__name__}:transfer"
-    assert list(model.inputs) == ["data", "rate", "wait"]
-    assert model.defaults == {"wait": 2.0}
-    assert list(model.outputs) == ["total", "moving", "waiting"]
-    assert model.quantities["data"].symbol == "g"
-    assert model.leaves == (model,)
-
-
 def test_columns_in_columns_out_with_nan_outside_and_no_warning() -> None:
     model = Model.from_function(transfer)
     out = model({"data": np.array([8.0, 0.5, np.inf]), "rate": 4.0, "beside": "the point"})

@@ -8,7 +8,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 
-import dse
 from dse import Array, Floats, Quantity
 from dse.model import Model, composed_of, monotonic
 from dse.model.declarations import contradicts
@@ -30,10 +29,6 @@ def declared(text: str, time: Callable[[Any, Any, Any], Any]) -> Model:
         return Time(time(*(np.asarray(x, dtype=np.float64) for x in (size, lanes, share))))
 
     return Model.from_function(run)
-
-
-def test_it_is_public() -> None:
-    assert dse.monotonic is monotonic
 
 
 def test_every_slip_in_a_declaration_is_reported_at_once() -> None:

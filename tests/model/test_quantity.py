@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dse.model import Array, Floats, Quantity, Resource, declared, model
+from dse.model import Array, Floats, Quantity, declared, model
 from dse.problems import InputError, Problem
 
 bounds = st.floats(-1e6, 1e6) | st.integers(-20, 20).map(float)
@@ -155,14 +155,6 @@ def test_nan_exactly_where_an_input_is_outside() -> None:
     assert np.array_equal(n, kept[1])
 
 
-def test_nan_outside_by_position_by_keyword_and_by_default() -> None:
-    assert np.isnan(add(-1.0).total)
-    assert np.isnan(add(x=-1.0).total)
-    assert np.isnan(add(1.0, n=0.5).total)
-    assert add(x=1.0).total == 1.0
-    assert isinstance(add(np.array([2.0, -1.0])), Pair)
-
-
 def test_nan_outside_broadcasts_the_bad_elements() -> None:
     result = add(np.array([[1.0], [-1.0]]), np.array([1.0, 2.0, 0.0]))
     assert np.isnan(result.total).tolist() == [[0, 0, 1], [1, 1, 1]]
@@ -172,17 +164,6 @@ def test_nan_outside_is_applied_once_and_keeps_the_function_readable() -> None:
     assert model(add) is add
     assert add.__name__ == "add"
     assert list(declared(add)) == ["x", "n"]
-
-
-def test_declared_gives_quantities_and_resources_in_order() -> None:
-    def model(
-        profile: Annotated[object, Resource(str, "a profile")], x: Positive, y: float
-    ) -> Pair:
-        raise NotImplementedError
-
-    found = declared(model)
-    assert list(found) == ["profile", "x"]
-    assert isinstance(found["profile"], Resource)
 
 
 def test_input_errors_cross_between_processes() -> None:

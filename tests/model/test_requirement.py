@@ -40,11 +40,6 @@ def test_a_load_above_the_capacity_is_infeasible_and_reported() -> None:
     assert str(explained.violations[0]) == f"{constraint.name} is violated by 0.0625"
 
 
-def test_exactly_full_breaks_a_strict_requirement() -> None:
-    result = front(study(inputs={"call_rate": 8e6, "size": 64}))
-    assert result.front.designs["lanes"].min() == 9
-
-
 def test_a_study_that_no_design_satisfies_says_what_it_lacks() -> None:
     with pytest.raises(InputError) as caught:
         front(study(inputs={"call_rate": "20 Mcall/s", "size": 64}))

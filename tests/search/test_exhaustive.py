@@ -178,17 +178,6 @@ def test_an_error_of_many_designs_together_blames_none_of_them() -> None:
     assert outcome.numbers[outcome.on_front].tolist() == by_hand()[0]
 
 
-def test_a_model_that_takes_one_number_at_a_time_is_named() -> None:
-    def plain(lanes: Any) -> Any:
-        return lanes * 2.0 if lanes > 4 else lanes * 1.0
-
-    judge = evaluator(
-        {"lanes": Integer(1, 500)}, [model("plain", plain, ["lanes"], ["y"])], [objective("y")]
-    )
-    with pytest.raises(DesignError, match=r"plain is not elementwise: it raises on .*np\.where"):
-        ended(judge, 500)
-
-
 @given(st.integers(0, 10**9), st.integers(1, 10**7), st.integers(1, 10**5))
 def test_chunks_leave_no_design_out_and_follow_the_work(first: int, count: int, most: int) -> None:
     total = first + count
@@ -343,31 +332,6 @@ def test_a_model_that_raises_in_the_second_pass_leaves_what_is_known() -> None:
     assert (tally.evaluated, tally.feasible) == (COUNT, 0)
     assert tally.violated.tolist() == [COUNT, 10]
     assert tally.admitted.tolist() == [11, -1]  # not 10, which has no gain
-
-
-class _Gain(NamedTuple):
-    gain: Annotated[Array, Quantity("1", "gain")]
-    area: Annotated[Array, Quantity("1", "area")]
-
-
-def _last_designs_without_gain(x: Annotated[Floats, Quantity("1", "x", low=0)]) -> _Gain:
-    x = np.asarray(x, dtype=np.float64)
-    return _Gain(np.where(x >= 25_000, np.nan, x), 1e5 - x)
-
-
-def test_no_design_without_objectives_is_said_to_be_admitted() -> None:
-    study = dse.from_mapping(
-        {
-            "study": {"name": "late", "models": ["late"]},
-            "space": {"x": {"integer": [0, 29_999]}},
-            "objective": [{"maximize": "gain"}],
-            "constraint": [{"quantity": "area", "at_most": 10}],
-        },
-        models={"late": _last_designs_without_gain},
-    )
-    with pytest.raises(dse.DseError, match="would admit design 24999") as raised:
-        study.run()
-    assert "5,000 have no value of gain" in str(raised.value)
 
 
 class Costs(NamedTuple):

@@ -327,22 +327,6 @@ def test_rows_fill_their_records(catalog: str, records: Any, beside: set[str] | 
 BY_ROWS = "given by rows of catalogs"
 
 
-def test_records_are_listed_by_their_quantities() -> None:
-    found = {each.model.name: each.model for each in models()}
-    speedup, offload = found["objectives.logca:speedup"], found["objectives.logca:offload"]
-    interface = ["overhead", "latency", "latency_per_byte"]
-    host = ["computational_index", "complexity", "host_fixed_work"]
-    assert list(speedup.inputs) == ["granularity", *interface, *host, "acceleration"]
-    zeros = dict.fromkeys(("latency", "latency_per_byte", "host_fixed_work"), 0.0)
-    assert speedup.defaults == {**zeros, "complexity": 1.0}
-    # optional inputs come last: scripts call it by position
-    required = [name for name in speedup.inputs if name != "host_fixed_work"]
-    assert list(offload.inputs) == [*required, "target_speedup", "host_fixed_work"]
-    # outputs that join parts, inherited: in the order of the parts
-    assert list(offload.outputs) == [name for part in offload.leaves for name in part.outputs]
-    assert list(offload.outputs)[:2] == ["speedup", "host_time"]
-
-
 def test_each_model_is_listed_once_by_the_package_that_names_it() -> None:
     names = [each.model.name for each in models()]
     assert len(set(names)) == len(names)
@@ -374,16 +358,6 @@ def test_a_list_has_one_line_for_each_model_and_catalog(capsys: pytest.CaptureFi
     for name, about in (told | {each.name: each.about for each in catalogs()}).items():
         (line,) = [line for line in lines if line.split()[:1] == [name]]
         assert line.endswith(about)
-
-
-def test_a_model_is_shown_whole_by_its_name_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = listed(capsys, "call_break_even")
-    assert lines[0].startswith("objectives.machine:call_break_even")
-    assert lines.count("  inputs") == lines.count("  outputs") == 1
-    assert any(
-        line.startswith("    calls_in_flight q [1] whole numbers in [1, 1024]") for line in lines
-    )
-    assert lines == listed(capsys, "objectives.machine:call_break_even")
 
 
 def test_a_quantity_is_shown_with_who_gives_and_takes_it(

@@ -182,12 +182,6 @@ def test_what_cannot_be_is_reported(rows: dse.Study, ask: Any, words: str) -> No
     assert re.search(words, str(caught.value)), caught.value
 
 
-def test_every_problem_is_reported_at_once(rows: dse.Study) -> None:
-    with pytest.raises(dse.InputError) as caught:
-        rows.with_inputs(clok=1, clock="2 GB", lanes=2.5)
-    assert len(caught.value.problems) == 3
-
-
 def test_an_input_that_changes_nothing_is_refused() -> None:
     study = dse.from_mapping(
         {

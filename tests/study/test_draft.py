@@ -226,17 +226,6 @@ def test_a_program_whose_functions_never_pay_is_still_explored(tmp_path: Path) -
     assert "an accelerator is beneficial for no function" in (tmp_path / "draft.toml").read_text()
 
 
-def test_help_shows_how_and_the_host_that_was_taken_is_shown(tmp_path: Path) -> None:
-    told = new("--help", cwd=tmp_path).stdout
-    assert "dse new fft.toml --from fft.profile.json\n" in told
-    for option in ("--from", "--question", "--kernel", "--interface", "--engine", "--host"):
-        assert option in told
-    said = new("a.toml", "--kernel", "aes", cwd=tmp_path).stdout
-    assert "aes on ultrasparc-t2 (--host names another: sparc-t3, sparc-t4," in said
-    said = new("b.toml", "--kernel", "aes", "--host", "sparc-t4", cwd=tmp_path).stdout
-    assert "aes on sparc-t4: which" in said
-
-
 def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
     """The temporary file was named, here the only one with too long a name."""
     name = f"{'x' * 246}.toml"

@@ -170,14 +170,6 @@ def test_limits_are_closed_forms(
     assert limits.amdahl_limit == pytest.approx(1 / (1 - part), rel=1e-9)
 
 
-def test_no_selection_changes_nothing_and_unit_factors_neither() -> None:
-    programs = flow(TREES[1])
-    got = acceleration(programs, np.arange(8.0), 1.0, keeps_data=1.0)
-    assert got.speedup == pytest.approx(1.0)
-    assert acceleration(programs, 0, np.inf, np.inf, overhead=np.inf).speedup == 1.0
-    assert acceleration(programs, 1, np.inf, np.inf, overhead=np.inf).speedup == 0.0
-
-
 def test_area_by_hand() -> None:
     programs = flow(TREES[0])
     program = programs.programs[0]

@@ -1,5 +1,6 @@
 """The C-slowed engine by hand, against measured FPGA designs, and as a trade-off."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ def points_of(row: str) -> NDArray[np.float64]:
     return np.array([point.split() for point in text.split(";")], dtype=float).T
 
 
+@functools.cache
 def coefficients(row: str) -> dict[str, float]:
     units = {n: q.unit for n, q in declared(engine).items() if isinstance(q, Quantity)}
     figures = load_catalog(find_catalog("pipelined_engines")).rows[row].values

@@ -136,16 +136,6 @@ def test_an_interruption_at_any_line_loses_no_box(tolerance: float) -> None:
         check_resumed(search, tolerance, whole)
 
 
-def test_an_interruption_between_steps_loses_no_box() -> None:
-    search = begun(lambda: None, 0.0)
-    states = [search.state() for _ in search.steps()]
-    whole = outcome_bytes(search)
-    for saved in states[::4]:
-        again = begun(lambda: None, 0.0, saved)
-        finish(again)
-        assert outcome_bytes(again) == whole
-
-
 def test_no_design_is_counted_twice() -> None:
     """Random designs and middles of boxes are evaluated again with their boxes."""
     search = begun(lambda: None, 0.0)
@@ -155,16 +145,3 @@ def test_no_design_is_counted_twice() -> None:
     assert size is not None
     assert tally.evaluated <= size
     assert (tally.violated <= size).all()
-
-
-def test_the_front_is_that_of_enumeration() -> None:
-    evaluator = study().evaluator
-    plan = SearchSettings("exhaustive", evaluator.space.size or 0, 1, 0, None, {})
-    whole = method_of("exhaustive").start(Start(evaluator, plan))
-    finish(whole)
-    found = begun(lambda: None, 0.0)
-    finish(found)
-    outcome, true = found.outcome(), whole.outcome()
-    numbers = outcome.numbers[outcome.on_front]
-    assert numbers.tolist() == true.numbers[true.on_front].tolist()
-    assert len(numbers) > 20

@@ -296,9 +296,3 @@ def test_a_sampler_ends_once_it_has_drawn_each_row(tmp_path: Path, repeated: boo
         assert "each row that a sample can give was sampled" in certificate.statement
     else:
         assert certificate.stopped == "complete"
-
-
-def test_a_small_table_gets_few_draws_if_the_study_does_not_say(tmp_path: Path) -> None:
-    text = "lanes,latency,area\n" + "\n".join(f"{i},{9 - i},{i}" for i in range(8))
-    found = _load(tmp_path, text, STUDY + '[search]\nmethod = "TPESampler"\n')
-    assert found.plan.evaluations == 160

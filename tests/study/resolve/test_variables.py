@@ -82,15 +82,6 @@ def test_what_cannot_be_excluded_is_reported() -> None:
         dse.from_mapping(mapping)
 
 
-def test_explanations_name_the_functions() -> None:
-    table = {"subsets": "selection", "of": ["idct", "colour_conversion"]}
-    parts = study({"accelerated": table})
-    result = parts.run()
-    both = result.designs.index[result.designs["accelerated"] == "idct + colour_conversion"]
-    (explained,) = parts.explain(result, int(both[0]))
-    assert explained.values["accelerated"] == "idct + colour_conversion"
-
-
 def test_the_terminal_names_the_functions_of_the_best_designs(tmp_path: Path) -> None:
     path = tmp_path / "parts.toml"
     path.write_text(

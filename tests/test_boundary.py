@@ -22,6 +22,7 @@ from dse.study.catalog import load_catalog
 from dse.terminal.layout import escape
 from objectives.communication import load_dataflow
 from tests.commands import called
+from tests.fuzzing import KINDS, finding
 from tests.toy import STUDY, acting, written
 
 ROOT = Path(__file__).parents[1]
@@ -279,3 +280,12 @@ def test_the_values_of_a_large_variable_are_not_written_out(
     study = dse.load(written(tmp_path, text=STUDY.replace("integer = [1, 64]", values)))
     missing = find_missing_declarations(Ranges(study.evaluator))
     assert any(text.endswith("'speed' changes with 'lanes'") for text in missing) == changes
+
+
+# A few files of each kind, damaged at random: ``python -m benchmarks.fuzz`` reads thousands ---
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_what_is_damaged_is_used_or_reported(kind: str, tmp_path: Path) -> None:
+    found = [finding(kind, number, tmp_path / str(number)) for number in range(40)]
+    assert [each for each in found if each] == []

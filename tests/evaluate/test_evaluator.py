@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import math
 import statistics
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dse.cli import main
 from dse.evaluate.criteria import Reduction
-from dse.evaluate.space import Choice, Integer, Values
-from tests.core_examples import constraint, evaluator, model, objective, relation
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import DesignError, evaluate_designs
+from dse.evaluate.space import Choice, Integer, Space, Values
+from objectives.logca import offload
+from tests.core_examples import constraint, evaluator, model, model_graph, objective, relation
 
 SPACE: dict[str, Any] = {
     "lanes": Integer(1, 8),
@@ -175,3 +182,75 @@ def test_a_constraint_takes_scenarios_as_an_objective_does(how: Any, wanted: lis
     assert found.constrained[:, 0].tolist() == wanted
     assert judged.violations(found.constrained).tolist() == [[w - 4, w - 4] for w in wanted]
     assert found.feasible.tolist() == [w <= 4 for w in wanted]
+
+
+# Errors of models, located: the designs that a message names ----------------------------------
+
+
+def test_an_output_of_one_length_is_found_on_a_single_design() -> None:
+    """Half of the batch has that length by chance, so no half of it shows the fault."""
+    fixed = model("fixed", lambda x: np.arange(8.0), ["x"], ["y"])
+    space = Space({"x": Integer(0, 15)})
+    evaluator = Evaluator(model_graph([fixed], ["x"]), space, (objective("y"),), ())
+    with pytest.raises(DesignError, match=r"design 0 \(x = 0\).*shape \(8,\)"):
+        evaluate_designs(evaluator, {"x": np.arange(16.0)}, 0)
+
+
+# One quantity under several conditions: each has its own column, in tables and explanations ---
+
+
+STUDY = """
+[study]
+name = "t"
+models = ["objectives.logca:offload"]
+[inputs]
+overhead = 29000
+latency = 1500
+computational_index = 90
+[space]
+acceleration = { integer = [2, 64] }
+[[objective]]
+maximize = "speedup"
+at = { granularity = "1 KiB" }
+[[constraint]]
+quantity = "speedup"
+at_least = 1.5
+at = { granularity = "4 KiB" }
+[[constraint]]
+quantity = "speedup"
+at_most = 30
+at = { granularity = "64 KiB" }
+[[constraint]]
+quantity = "speedup"
+at_least = 1
+at = { granularity = "1 KiB" }
+"""
+
+
+def _dse(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr("sys.argv", ["dse", *arguments])
+    main()
+
+
+def test_each_condition_of_a_quantity_has_a_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "study.toml", tmp_path / "out"
+    path.write_text(STUDY)
+    _dse(monkeypatch, "run", str(path), "--out", str(out))
+    designs = pd.read_csv(out / "designs.csv", index_col="design")
+    acceleration = designs["acceleration"].to_numpy(dtype=np.float64)
+    columns = {  # the third constraint is the objective's own column
+        "speedup": 2.0**10,
+        "speedup at granularity = 4 KiB": 2.0**12,
+        "speedup at granularity = 64 KiB": 2.0**16,
+    }
+    assert {str(name) for name in designs if str(name).startswith("speedup")} == set(columns)
+    for name, granularity in columns.items():
+        truth = offload(granularity, 29000.0, 1500.0, 0.0, 90.0, 1.0, acceleration).speedup
+        assert designs[name].to_numpy() == pytest.approx(truth, rel=1e-15)
+    number = int(designs.index[0])
+    capsys.readouterr()
+    _dse(monkeypatch, "explain", str(out), "--design", str(number), "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["values"]["speedup"] == pytest.approx(designs["speedup"].iloc[0], rel=1e-15)

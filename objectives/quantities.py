@@ -15,6 +15,9 @@ from dse.model import Floats, Quantity
 from dse.model.section import Study, StudyResult
 from dse.problems import Problem
 
+ROUNDING = 1e-12
+"""Fraction by which a quotient may be above k and still count as k, for rounding's sake."""
+
 
 def problems_in(values: Mapping[str, Any], declared: Mapping[str, object]) -> list[Problem]:
     """Return a problem for each value outside the domain of its quantity.
@@ -45,6 +48,20 @@ def speedup_of(
 ) -> Quantity:
     """Return the declaration of a speedup whose denominator is the output `time`."""
     return Quantity("1", about, symbol, low=0, over=time, reference=reference, worth=1.0)
+
+
+CALL_TIME = Quantity(
+    "s",
+    "mean time from the arrival of a request to the end of its call, under load",
+    low=0,
+    better="lower",
+    label="call response time",
+)
+
+
+def call_part(about: str, unit: str = "s") -> Quantity:
+    """Return the declaration of a part of the time of a call."""
+    return Quantity(unit, about, low=0, part_of="call_time")
 
 
 # ------------------------------------------------------------------------- the offload of a kernel

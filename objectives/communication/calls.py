@@ -31,9 +31,7 @@ from objectives.communication.quantities import (
 )
 from objectives.communication.split import design_work, product
 from objectives.power_law import alike
-from objectives.quantities import CALL_RATE, Workload, speedup_of
-
-_ROUNDING = 1e-12  # exactly k clocks must not become k + 1 of them
+from objectives.quantities import CALL_RATE, ROUNDING, Workload, speedup_of
 
 RUN_RATE = Quantity(
     "1/s", "runs of the program that one stream asks for a second", above=0, typical=(0.1, 100)
@@ -112,7 +110,7 @@ def function_calls(
     reads = in_store * byte_time / accelerators.communication_factor
     busy = (arithmetic + reads) / calls
     size = moved / calls
-    clocks = np.maximum(np.ceil(busy / clock_period * (1 - _ROUNDING)), 1.0)
+    clocks = np.maximum(np.ceil(busy / clock_period * (1 - ROUNDING)), 1.0)
     held = stored(work, accelerators)
     logic = product(parallel_code(work, accelerators.computation_factor), instruction_area)
     banks = product(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from objectives.machine.quantities import (
 from objectives.power_law import arrays, power
 from objectives.quantities import (
     CALL_RATE,
+    CALL_TIME,
     STREAM_DATA_RATE,
     CallsInFlight,
     Granularity,
@@ -39,6 +40,7 @@ from objectives.quantities import (
     SharedLink,
     Streams,
     TotalStreams,
+    call_part,
 )
 from objectives.queues import constant_service_wait
 
@@ -298,31 +300,20 @@ def offload_terms(
 # --------------------------------------------------------------------------------- calls under load
 
 
-def _part(about: str) -> Quantity:
-    return Quantity("cycle", about, low=0, part_of="call_time")
-
-
 @dataclass(frozen=True, eq=False)
 class CallTime:
     """What `call_time` gives."""
 
-    call_time: Annotated[
-        Array,
-        Quantity(
-            "cycle",
-            "mean time from the arrival of a request to the end of its call, under load",
-            low=0,
-            better="lower",
-            label="call response time",
-        ),
-    ]
+    call_time: Annotated[Array, replace(CALL_TIME, unit="cycle")]
     call_queue_time: Annotated[
-        Array, _part("wait for the thread, the window and earlier calls at the engine")
+        Array, call_part("wait for the thread, the window and earlier calls at the engine", "cycle")
     ]
-    call_set_up_time: Annotated[Array, _part("set-up on the host")]
-    call_link_time: Annotated[Array, _part("wait for the link, and its use")]
-    call_travel_time: Annotated[Array, _part("travel to the engine and back")]
-    call_engine_time: Annotated[Array, _part("at the engine, without the wait for earlier calls")]
+    call_set_up_time: Annotated[Array, call_part("set-up on the host", "cycle")]
+    call_link_time: Annotated[Array, call_part("wait for the link, and its use", "cycle")]
+    call_travel_time: Annotated[Array, call_part("travel to the engine and back", "cycle")]
+    call_engine_time: Annotated[
+        Array, call_part("at the engine, without the wait for earlier calls", "cycle")
+    ]
 
 
 class _Least(NamedTuple):

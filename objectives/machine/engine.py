@@ -24,6 +24,7 @@ from objectives.power_law import arrays, power
 from objectives.quantities import (
     CLOCK_PERIOD,
     LANES,
+    ROUNDING,
     Acceleration,
     ElementBytes,
     Granularity,
@@ -199,8 +200,6 @@ def engine(
 
 # ------------------------------------------------------------------------ lanes for an acceleration
 
-_ROUNDING = 1e-12  # an acceleration of exactly k lanes must not become k + 1 of them
-
 
 @dataclass(frozen=True, eq=False)
 class LanesFor:
@@ -247,5 +246,5 @@ def lanes_for(
     """
     size, period, width, passes = arrays(granularity, clock_period, *elements)
     c, b = arrays(*kernel)
-    one = c * power(size, b) / (np.ceil(size / width * (1 - _ROUNDING)) * passes * period)
-    return LanesFor(one, np.maximum(np.ceil(acceleration / one * (1 - _ROUNDING)), 1.0))
+    one = c * power(size, b) / (np.ceil(size / width * (1 - ROUNDING)) * passes * period)
+    return LanesFor(one, np.maximum(np.ceil(acceleration / one * (1 - ROUNDING)), 1.0))

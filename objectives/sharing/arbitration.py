@@ -33,6 +33,8 @@ from dse.model import (
     requires,
 )
 from objectives.quantities import (
+    CALL_TIME,
+    ROUNDING,
     CallRate,
     CallsInFlight,
     ClockPeriod,
@@ -44,11 +46,26 @@ from objectives.quantities import (
     SharedLink,
     Streams,
     TotalStreams,
+    call_part,
 )
 from objectives.queues import constant_service_wait
-from objectives.sharing.calls import call_latency, call_service
+from objectives.sharing.calls import (
+    ENGINE_INTERVAL,
+    ENGINE_TIME_ALONE,
+    call_latency,
+    call_service,
+)
 from objectives.sharing.load import EngineCount, engine_count
-from objectives.sharing.pace import Way, stream_interval
+from objectives.sharing.pace import (
+    STREAM_INTERVAL,
+    LinkUtilization,
+    LinkWaitTime,
+    Pace,
+    SetUpTime,
+    TravelTime,
+    Way,
+    stream_interval,
+)
 from objectives.sharing.queue_percentiles import find_queue_percentiles
 from objectives.sharing.schedule import (
     LANE_ELEMENTS,
@@ -91,7 +108,6 @@ Chained: TypeAlias = Annotated[
         typical=(0, 1),
     ),
 ]
-_ROUNDING = 1e-12  # data of exactly k elements must not become k + 1 of them
 
 
 class Arbitration(NamedTuple):
@@ -200,7 +216,7 @@ def count_slots(
     passes: Floats,
 ) -> tuple[Array, Array]:
     """Return the elements of a call, and its slots in its fullest lane."""
-    elements = np.ceil(np.divide(granularity, element_bytes) * (1 - _ROUNDING))
+    elements = np.ceil(np.divide(granularity, element_bytes) * (1 - ROUNDING))
     dealt = np.ceil(elements / lanes)
     independent = np.maximum(dealt * passes, np.subtract(passes, 1.0) * pipeline_depth + dealt)
     return elements, np.where(np.equal(chained, 1), elements * passes, independent)
@@ -249,13 +265,8 @@ class EngineService:
     engine_utilization: Annotated[
         Array, Quantity("1", "offered calls over the calls that the engine can carry", "ρ", low=0)
     ]
-    engine_interval: Annotated[
-        Array,
-        Quantity("s", "time from call to call of a stream that always has one waiting", low=0),
-    ]
-    engine_time_alone: Annotated[
-        Array, Quantity("s", "mean time at the engine of a call that finds no other one", low=0)
-    ]
+    engine_interval: Annotated[Array, ENGINE_INTERVAL]
+    engine_time_alone: Annotated[Array, ENGINE_TIME_ALONE]
 
 
 class _ServiceBound(NamedTuple):
@@ -282,7 +293,7 @@ def _busy_lanes(
     A call takes m slots of a lane, so N streams load all lanes by ``Λ · m · N / lanes`` clocks at
     least, and a call takes all lanes for m clocks over their number.
     """
-    slots = np.multiply(lane_elements, clock_period) * (1 - _ROUNDING)
+    slots = np.multiply(lane_elements, clock_period) * (1 - ROUNDING)
     shared = slots / lanes
     load = np.multiply(streams, call_rate) * shared
     shape = np.broadcast_shapes(np.shape(load), np.shape(shared), np.shape(slots))
@@ -355,47 +366,11 @@ def engine_service(
 class LinkWay(NamedTuple):
     """The steps of a call before it reaches the engine, and its link."""
 
-    set_up_time: Annotated[
-        Floats,
-        Quantity("s", "set-up of a call on the host", low=0, better="lower", typical=(1e-8, 1e-5)),
-    ]
-    travel_time: Annotated[
-        Floats,
-        Quantity(
-            "s",
-            "time of a call without set-up, waiting and engine",
-            low=0,
-            better="lower",
-            typical=(1e-7, 1e-5),
-        ),
-    ]
-    link_wait_time: Annotated[
-        Floats,
-        Quantity(
-            "s",
-            "mean wait of a call for the link",
-            low=0,
-            better="lower",
-            typical=(0, 1e-7),
-            label="queueing delay at the link",
-        ),
-    ]
-    link_utilization: Annotated[
-        Floats,
-        Quantity(
-            "1", "chance that a call waits for the link", low=0, better="lower", typical=(0, 1)
-        ),
-    ]
+    set_up_time: SetUpTime
+    travel_time: TravelTime
+    link_wait_time: LinkWaitTime
+    link_utilization: LinkUtilization
     shared_link: SharedLink
-
-
-class CallPace(NamedTuple):
-    """The output of `call_pace`."""
-
-    stream_interval: Annotated[
-        Array,
-        Quantity("s", "mean time from call to call of a stream with q calls in flight", low=0),
-    ]
 
 
 _Time = Annotated[Floats, Quantity("s", "time of a step", low=0)]
@@ -436,7 +411,7 @@ def _window_pace(
 ) -> _PaceBound:
     """Return the larger of set-up and, for q calls in flight, the time of a call over q."""
     time = np.add(set_up_time, travel_time) + np.multiply(lane_elements, clock_period)
-    return _PaceBound(np.maximum(set_up_time, time * (1 - _ROUNDING) / calls_in_flight))
+    return _PaceBound(np.maximum(set_up_time, time * (1 - ROUNDING) / calls_in_flight))
 
 
 @lower_bound(stream_interval=_window_pace)
@@ -459,7 +434,7 @@ def call_pace(
             typical=(0, 1e-5),
         ),
     ],
-) -> CallPace:
+) -> Pace:
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
     By :func:`objectives.sharing.stream_interval` with fixed slots, by
@@ -477,7 +452,7 @@ def call_pace(
         *way,
         link_interval,
     )
-    return CallPace(*evaluate_each(arbitration.work_conserving, columns, slots_pace, queue_pace))
+    return Pace(*evaluate_each(arbitration.work_conserving, columns, slots_pace, queue_pace))
 
 
 def slots_pace(columns: Columns) -> tuple[Array, ...]:
@@ -502,31 +477,18 @@ def queue_pace(columns: Columns) -> tuple[Array, ...]:
 # --------------------------------------------------------------------------------- calls under load
 
 
-def _part(about: str) -> Quantity:
-    return Quantity("s", about, low=0, part_of="call_time")
-
-
 @dataclass(frozen=True, eq=False)
 class CallResponse:
     """The outputs of `call_response`."""
 
-    call_time: Annotated[
-        Array,
-        Quantity(
-            "s",
-            "mean time from the arrival of a request to the end of its call, under load",
-            low=0,
-            better="lower",
-            label="call response time",
-        ),
-    ]
+    call_time: Annotated[Array, CALL_TIME]
     call_queue_time: Annotated[
-        Array, _part("wait for the thread, the window and other calls at the engine")
+        Array, call_part("wait for the thread, the window and other calls at the engine")
     ]
-    call_set_up_time: Annotated[Array, _part("set-up on the host")]
-    call_link_time: Annotated[Array, _part("wait for the link")]
-    call_travel_time: Annotated[Array, _part("on the link, to the engine and back")]
-    call_engine_time: Annotated[Array, _part("at the engine, without the wait for other calls")]
+    call_set_up_time: Annotated[Array, call_part("set-up on the host")]
+    call_link_time: Annotated[Array, call_part("wait for the link")]
+    call_travel_time: Annotated[Array, call_part("on the link, to the engine and back")]
+    call_engine_time: Annotated[Array, call_part("at the engine, without the wait for other calls")]
 
 
 @lower_bound(call_time=_without_waits)
@@ -539,12 +501,8 @@ def call_response(
     call_rate: CallRate,
     calls_in_flight: CallsInFlight,
     way: LinkWay,
-    engine_time_alone: Annotated[
-        Floats, Quantity("s", "mean time at the engine of a call that finds no other one", low=0)
-    ],
-    stream_interval: Annotated[
-        Floats, Quantity("s", "mean time from call to call with q calls in flight", low=0)
-    ],
+    engine_time_alone: Annotated[Floats, ENGINE_TIME_ALONE],
+    stream_interval: Annotated[Floats, STREAM_INTERVAL],
 ) -> CallResponse:
     """Return the mean time of a call under load, and its parts.
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dse.model import Array, Floats, Quantity, lower_bound, model, monotonic
 from objectives.power_law import power
 from objectives.quantities import (
+    ROUNDING,
     CallsInFlight,
     ElementBytes,
     InterfaceLatency,
@@ -45,7 +46,6 @@ from objectives.sharing.arbitration import (
 )
 from objectives.sharing.schedule import ContextSwitch
 
-_ROUNDING = 1e-12  # data of exactly k elements must not become k + 1 of them
 _FACTOR = 4.0
 _BRACKETS = 12
 """Granularities of the scan: from one element to 4 million of them."""
@@ -168,14 +168,14 @@ def _find_crossing(columns: Columns, queued: bool) -> Array:
         slower = _is_slower(rows, middle, queued)
         below, above = np.where(slower, middle, below), np.where(slower, above, middle)
     crossing = np.where(never, np.inf, width)
-    crossing[bracketed] = np.ceil(above / rows[10] * (1 - _ROUNDING)) * rows[10]
+    crossing[bracketed] = np.ceil(above / rows[10] * (1 - ROUNDING)) * rows[10]
     return crossing
 
 
 def _is_slower(columns: Columns, size: Array, queued: bool) -> NDArray[np.bool_]:
     c, b, o, h, latency, per_byte, shared, depth, switch, clock, width, passes, *rest = columns
     chained, lanes, period, streams, total, offered, window = rest
-    size = np.ceil(size / width * (1 - _ROUNDING)) * width
+    size = np.ceil(size / width * (1 - ROUNDING)) * width
     _, elements = count_slots(size, width, lanes, depth, chained, passes)
     occupied = per_byte * size
     meeting = np.where(shared == 1, total, np.minimum(streams, total))

@@ -55,18 +55,20 @@ _FACTORS = 1 << 13
 """Factors taken at a time: their few complex temporaries stay in the cache."""
 
 
+ENGINE_INTERVAL = Quantity(
+    "s", "time from call to call of a stream that always has one waiting", low=0
+)
+ENGINE_TIME_ALONE = Quantity(
+    "s", "mean time at the engine of a call that finds no other one", low=0
+)
+
+
 @dataclass(frozen=True, eq=False)
 class CallService:
     """The outputs of :func:`call_service`."""
 
-    engine_interval: Annotated[
-        Array,
-        Quantity("s", "time from call to call of a stream that always has one waiting", low=0),
-    ]
-    engine_time_alone: Annotated[
-        Array,
-        Quantity("s", "mean time at the engine of a call that finds no earlier one", low=0),
-    ]
+    engine_interval: Annotated[Array, ENGINE_INTERVAL]
+    engine_time_alone: Annotated[Array, ENGINE_TIME_ALONE]
     engine_time_worst: Annotated[
         Array,
         Quantity("s", "longest time at the engine of a call that finds no earlier one", low=0),

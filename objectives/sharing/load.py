@@ -16,6 +16,7 @@ import numpy as np
 from dse.model import Array, Quantity, composed_of, model, monotonic
 from objectives.quantities import (
     ENGINES,
+    ROUNDING,
     CallRate,
     ElementBytes,
     Granularity,
@@ -25,8 +26,6 @@ from objectives.quantities import (
     TotalStreams,
 )
 from objectives.sharing.schedule import LANE_ELEMENTS
-
-_ROUNDING = 1e-12  # data of exactly k elements must not become k + 1 of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,7 @@ def lane_arrivals(
     >>> [float(x) for x in (arrivals.call_elements, arrivals.lane_elements, arrivals.arrival_rate)]
     [63.0, 16.0, 16000.0]
     """
-    call_elements = np.ceil(np.divide(granularity, element_bytes) * (1 - _ROUNDING))
+    call_elements = np.ceil(np.divide(granularity, element_bytes) * (1 - ROUNDING))
     lane_elements = np.ceil(call_elements / lanes) * passes
     return LaneArrivals(call_elements, lane_elements, lane_elements * call_rate)
 

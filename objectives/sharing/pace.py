@@ -16,7 +16,7 @@ pace of a design is therefore a function of only its inputs.
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,49 +39,53 @@ _GOLDEN = (5**0.5 - 1) / 2
 _Time = Annotated[Floats, Quantity("s", "time of a call outside the engine", low=0)]
 
 
+SetUpTime: TypeAlias = Annotated[
+    Floats,
+    Quantity("s", "set-up of a call on the host", low=0, better="lower", typical=(1e-8, 1e-5)),
+]
+TravelTime: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "s",
+        "time of a call without set-up, waiting and engine",
+        low=0,
+        better="lower",
+        typical=(1e-7, 1e-5),
+    ),
+]
+LinkWaitTime: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "s",
+        "mean wait of a call for the link",
+        low=0,
+        better="lower",
+        typical=(0, 1e-7),
+        label="queueing delay at the link",
+    ),
+]
+LinkUtilization: TypeAlias = Annotated[
+    Floats,
+    Quantity("1", "chance that a call waits for the link", low=0, better="lower", typical=(0, 1)),
+]
+STREAM_INTERVAL = Quantity(
+    "s", "mean time from call to call of a stream with q calls in flight", low=0
+)
+
+
 class Way(NamedTuple):
     """The steps of a call before it reaches the engine."""
 
-    set_up_time: Annotated[
-        Floats,
-        Quantity("s", "set-up of a call on the host", low=0, better="lower", typical=(1e-8, 1e-5)),
-    ]
-    travel_time: Annotated[
-        Floats,
-        Quantity(
-            "s",
-            "time of a call without set-up, waiting and engine",
-            low=0,
-            better="lower",
-            typical=(1e-7, 1e-5),
-        ),
-    ]
-    link_wait_time: Annotated[
-        Floats,
-        Quantity(
-            "s",
-            "mean wait of a call for the link",
-            low=0,
-            better="lower",
-            typical=(0, 1e-7),
-            label="queueing delay at the link",
-        ),
-    ] = 0.0
-    link_utilization: Annotated[
-        Floats,
-        Quantity(
-            "1", "chance that a call waits for the link", low=0, better="lower", typical=(0, 1)
-        ),
-    ] = 0.0
+    set_up_time: SetUpTime
+    travel_time: TravelTime
+    link_wait_time: LinkWaitTime = 0.0
+    link_utilization: LinkUtilization = 0.0
 
 
 class Pace(NamedTuple):
     """The output of :func:`stream_interval`."""
 
-    stream_interval: Annotated[
-        Array,
-        Quantity("s", "mean time from call to call of a stream with q calls in flight", low=0),
-    ]
+    stream_interval: Annotated[Array, STREAM_INTERVAL]
 
 
 class _StreamInterval(NamedTuple):

@@ -277,8 +277,8 @@ class _ServiceBound(NamedTuple):
 
 @monotonic(
     engine_utilization="+streams -lanes +clock_period +lane_elements +call_rate",
-    engine_interval="-lanes +clock_period +lane_elements",
-    engine_time_alone="+clock_period +lane_elements",
+    engine_interval="=streams -lanes +clock_period +lane_elements =call_rate",
+    engine_time_alone="=streams =lanes +clock_period +lane_elements =call_rate",
 )
 @model
 def _busy_lanes(

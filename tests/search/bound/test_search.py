@@ -143,6 +143,26 @@ def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
     assert cover.weakly(relaxed(values, share, np.zeros(4))).all()
 
 
+def test_the_gap_of_the_crypto_study_closes_with_finer_variables() -> None:
+    evaluator = dse.load(STUDIES / "crypto.toml").evaluator
+    finer = {"lanes": Integer(1, 24), "streams": Integer(15, 16), "pipeline_depth": Integer(3, 4)}
+    evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **finer}))
+    size = evaluator.space.size
+    assert size == 96_768
+    search = method_of("bound").start(
+        Start(evaluator, SearchSettings("bound", size, 1, 0, None, {}, 0.0), chunk=32_768)
+    )
+    reached = []
+    for step, _ in enumerate(search.steps()):
+        if step % 8 == 7 and (gap := search.outcome().gap) is not None:
+            reached.append(gap.reached)
+    found = search.outcome()
+    assert found.complete
+    assert np.isfinite(reached).any()
+    assert len(found.numbers) < size / 4
+    assert_equal(found, searched(evaluator, "exhaustive"))
+
+
 class Made(NamedTuple):
     cost: Annotated[Array, Quantity("1", "cost", low=0)]
     gain: Annotated[Array, Quantity("1", "gain")]

@@ -12,11 +12,12 @@ Then the transform of the wait is, with ``x = 1 − s/Λ``::
     W*(s) = (1 − ρ) · (q s/Λ) · Π_{k=1}^{q−1} (x − z_k)/(1 − z_k) / (S*(s) − x^q)
 
 Three things are approximations. Different waits are independent, so their transforms are
-multiplied. Thread, window and link reduce the mean wait for contexts
+multiplied. Thread, window and link reduce the mean wait for other streams
 (:func:`objectives.sharing.work_conserving.find_response`); the distribution is of the load that has
 this mean. And the waits for the thread, for contexts of own calls and for the window are joined
 like their means there, by the cube root of the sum of the cubes: here, of the times that each adds
-to a percentile. With one call in flight, only the window remains.
+to a percentile. With one call in flight, calls wait for the window, but not less than if all came
+to the engine as they are requested: no part of the system ends a call sooner than that.
 
 The inversion is by Euler summation (J. Abate, W. Whitt, Numerical inversion of Laplace transforms
 of probability distributions, ORSA Journal on Computing 7(1), 1995).
@@ -106,7 +107,8 @@ class _Block:
         self.link_time = np.where(waiting, occupied, 1.0)
         self.link_load = np.where(waiting, load, 0.0)
         self.others = self._contexts(waits.others)
-        self.all = self._contexts(waits.others + response.own)
+        load = calls.streams * calls.call_rate * hold / servers
+        self.all = self._contexts(hold * mean_wait(load, servers))
         self.window_zeros = self._find_window()
 
     def _contexts(self, wait: Array) -> tuple[Array, list[_Zeros]]:
@@ -143,9 +145,10 @@ class _Block:
         response = self.response
         alone = self._add(level, self._passing, ~self.single, 0.0)
         thread = self._add(level, self._behind_set_up, response.thread > 0, alone)
-        own = self._add(level, self._behind_own, response.own > 0, alone)
+        own = self._add(level, self._behind_own, self.single | (response.own > 0), alone)
         window = self._add(level, self._behind_window, self.single | (response.window > 0), alone)
-        return self.around + alone + np.cbrt(thread**3 + own**3 + window**3)
+        joined = np.cbrt(thread**3 + own**3 + window**3)
+        return self.around + np.where(self.single, np.maximum(own, window), alone + joined)
 
     def _add(
         self, level: float, transform: Transform, some: NDArray[np.bool_], to: Floats

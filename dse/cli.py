@@ -298,8 +298,16 @@ def check_command(study: Path) -> None:
 @option("--where", metavar="FILTER", help=_WHERE_HELP)
 @option("--all", "whole", is_flag=True, help="Also show the inputs that all designs share.")
 @option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+@option("--emit", type=Written(), help="Write the design's dispatch rule: C, C++, Python or Rust.")
+@option("--force", is_flag=True, help="Replace the file of --emit if it exists.")
 def explain_command(
-    run: Path, designs: list[int | None], where: str | None, whole: bool, as_json: bool
+    run: Path,
+    designs: list[int | None],
+    where: str | None,
+    whole: bool,
+    as_json: bool,
+    emit: Path | None,
+    force: bool,
 ) -> None:
     """Explain a design of RUN: its limits, its robustness, and the best next change.
 
@@ -328,6 +336,11 @@ def explain_command(
             raise InputError(result.name, [Problem("--where", message, "widen the filter")])
         numbers.append(int(str(front.nash().name)))
     numbers = list(dict.fromkeys(numbers)) or named_designs(study, result)[:1] or [nash()]
+    if emit is not None:
+        from dse.fit.design_rule import write_design_rule
+
+        click.echo(write_design_rule(study, result, numbers[0], emit, force=force))
+        return
     explanations = explain(study, result, numbers)
     own = (named_designs(study, result) or [-1])[0]
     changes = assess_changes(study, result) if own in numbers else ()

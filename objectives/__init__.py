@@ -8,6 +8,7 @@ Modules:
 * ``accelerometer``: the throughput of a core that offloads;
 * ``cost``: the cost and the embodied carbon of a die;
 * ``energy``: the energy of a call;
+* ``freed_time``: the host time that a call frees for other work;
 * ``logca``: the speedup of an offload, and the granularities for which it is beneficial;
 * ``power_law``: granularities at which a power law and a line cross;
 * ``quantities``: the quantities that several packages use;

@@ -12,6 +12,8 @@ import pytest
 
 INSTALLED_BY = {
     "cc": "apt-get install gcc",
+    "c++": "apt-get install g++",
+    "rustc": "apt-get install rustc",
     "chromium": "apt-get install chromium chromium-driver",
     "chromedriver": "apt-get install chromium chromium-driver",
     "valgrind": "apt-get install valgrind libc6-dbg",

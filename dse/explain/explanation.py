@@ -261,7 +261,7 @@ def explain(
     if not numbers:
         return []
     study = replace(study, evaluator=skip_errors(study.evaluator))
-    points = _points(study, result, numbers)
+    points = find_points(study, result, numbers)
     evaluator, count = study.evaluator, len(numbers)
     columns = evaluator.space.columns(points)
     labels = evaluator.space.labels(points)
@@ -338,7 +338,8 @@ def explanation_cost(study: ResolvedStudy, result: Result) -> int:
     return swept + (0 if known else count_values(space, limit_values(result)))
 
 
-def _points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Points:
+def find_points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Points:
+    """Return the values of the variables of designs; an InputError if there is no such design."""
     space = study.evaluator.space
     size = space.size
     if result.certificate.numbered and size is not None:

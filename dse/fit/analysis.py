@@ -296,6 +296,22 @@ def analyse(points: Points, shape: Shape, ratio: float = 0.0) -> Analysis:
     ratio : float
         Bytes returned for each byte sent, of break-even.
     """
+    law, fit, scale, kept, scores = choose_law(points, shape)
+    weight = weights(points, scale, kept)
+    best = _best(points, weight, widest(shape, law), shape, ratio)
+    parameters, intervals = _values(fit, best, shape, widest(shape, law))
+    size, span, always, end = None, None, False, np.nan
+    if shape.both:
+        size, span, always, end = _break_even(fit, best)
+        _add_half(fit, best, parameters, intervals)
+    return Analysis(law, fit, parameters, intervals, size, span, always, end, scale, kept, scores)
+
+
+def choose_law(points: Points, shape: Shape) -> tuple[Law, Array, Array, Mask, dict[Law, float]]:
+    """Return the law of a table, its coordinates, the noise, the points that count, and the scores.
+
+    They are as in `Analysis`, without the intervals, which take most of the time.
+    """
     choices = candidate_laws(shape)
     wide = max((widest(shape, law) for law in choices), key=lambda law: law.terms)
     scale, kept = estimate_noise(points, wide, shape)
@@ -303,15 +319,7 @@ def analyse(points: Points, shape: Shape, ratio: float = 0.0) -> Analysis:
     fits = {law: fit_law(points, weight, law, shape)[0] for law in choices}
     scores = {law: evidence(points, scale, kept, fit, law) for law, fit in fits.items()}
     law = select_law(scores)
-    best = _best(points, weight, widest(shape, law), shape, ratio)
-    parameters, intervals = _values(fits[law], best, shape, widest(shape, law))
-    size, span, always, end = None, None, False, np.nan
-    if shape.both:
-        size, span, always, end = _break_even(fits[law], best)
-        _add_half(fits[law], best, parameters, intervals)
-    return Analysis(
-        law, fits[law], parameters, intervals, size, span, always, end, scale, kept, scores
-    )
+    return law, fits[law], scale, kept, scores
 
 
 def _best(points: Points, weight: Array, law: Law, shape: Shape, ratio: float) -> Best:
@@ -473,7 +481,7 @@ def estimate_covariance(
             names.append(name)
             # A term of a sum is the rest of it: its logarithm varies more than that of the sum.
             scales.append(total / value if place == SETUP else 1.0)
-    fits = _sampled_fits(points, weight, analysis.scale, wide, shape)
+    fits = sample_fits(points, weight, analysis.scale, wide, shape)
     places = [_PLACES[name] for name in names]
     matrix = _robust_covariance(fits[:, places]) * np.outer(scales, scales) if names else np.eye(0)
     return Covariance(tuple(names), matrix)
@@ -491,7 +499,7 @@ def _robust_covariance(fits: Array) -> Array:
     return np.asarray(correlation * np.outer(deviation, deviation))
 
 
-def _sampled_fits(points: Points, weight: Array, scale: Array, wide: Law, shape: Shape) -> Array:
+def sample_fits(points: Points, weight: Array, scale: Array, wide: Law, shape: Shape) -> Array:
     """Return the laws (samples, 8) of tables that the widest law and its noise make."""
     fit = fit_law(points, weight, wide, shape)[0]
     exact = times(fit, points.size, points.returned, points.accelerated)[0]

@@ -23,6 +23,8 @@ _FILE = Written()
 @option("--json", "record", type=_FILE, help="Write data for scripts.")
 @option("-o", "--out", "catalog", type=_FILE, help="Write a catalog for studies.")
 @option("--html", type=_FILE, help="Write a page with plots.")
+@option("--emit", type=_FILE, help="Write a dispatch rule: C, C++, Python or Rust by the ending.")
+@option("--thresholds", type=_FILE, help="Compare a CSV file of device and bytes with the fits.")
 @option("--force", is_flag=True, help="Replace files that exist.")
 def fit(
     table: Path,
@@ -31,9 +33,13 @@ def fit(
     record: Path | None,
     catalog: Path | None,
     html: Path | None,
+    emit: Path | None,
+    thresholds: Path | None,
     force: bool,
 ) -> None:
     """Fit LogCA to measured times: TABLE has granularity_B, host_s, accelerated_s.
+
+    If TABLE is a folder, all its *.csv are fitted, and the answer is an overview.
 
     Or a queue to latency against load: TABLE has queue_depth or offered_Gbps, and latency_s.
 
@@ -43,4 +49,5 @@ def fit(
     """
     from dse.fit.command import run
 
-    click.echo("\n\n".join(run(table, by, given, record, catalog, html, force=force)))
+    files = record, catalog, html, emit, thresholds
+    click.echo("\n\n".join(run(table, by, given, *files, force=force)))

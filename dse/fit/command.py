@@ -8,11 +8,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dse.fit.measurement_fit import GIVEN_UNITS, Fit, fit, read_given
+from dse.fit.emission import ENDINGS, emit_rules, name_functions
+from dse.fit.measurement_fit import GIVEN_UNITS, Fit, read_given
+from dse.fit.overview import (
+    Folder,
+    as_overview,
+    compare_thresholds,
+    fit_folder,
+    fit_table,
+    list_overview,
+)
 from dse.fit.page import list_values, page
 from dse.fit.queue import LoadFit, fit_load, read_loads
-from dse.fit.series import describe_left_out, read_series
-from dse.model.values import number, show
+from dse.fit.rule import Rule, make_rule, summarize_rule
+from dse.model.values import listed, number, show
 from dse.problems import InputError, Problem
 from dse.result.files import write_json, write_text
 
@@ -20,6 +29,7 @@ _KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "-o": ("a catalog is a TOML file", (".toml",)),
     "--html": ("a page is an HTML file", (".html", ".htm")),
     "--json": ("data are a JSON file", (".json",)),
+    "--emit": ("a rule is in C, C++, Python or Rust", ENDINGS),
 }
 _ENDINGS = (".csv", ".tsv", ".txt", *(end for _, ends in _KINDS.values() for end in ends))
 _ALIGNED = 28  # characters of a name in the text
@@ -40,10 +50,12 @@ def run(
     record: Path | None = None,
     catalog: Path | None = None,
     html: Path | None = None,
+    emit: Path | None = None,
+    thresholds: Path | None = None,
     *,
     force: bool = False,
 ) -> list[str]:
-    """Fit a table, write the files, and return the texts to print.
+    """Fit a table, or all tables of a folder, write the files, and return the texts to print.
 
     Parameters
     ----------
@@ -54,6 +66,10 @@ def run(
         Known values, such as ``"overhead=5 us"``.
     record, catalog, html : Path, optional
         Files for the JSON record, the catalog and the page.
+    emit : Path, optional
+        A file for the dispatch rules.
+    thresholds : Path, optional
+        A CSV file of devices and the bytes from which others offload, to compare.
     force : bool
         Whether existing files may be replaced.
 
@@ -63,9 +79,8 @@ def run(
         If the table, a series, a given value or a name of a file cannot be used; with all its
         problems. Nothing is written then.
     """
-    problems = list(
-        _target_problems(table, {"-o": catalog, "--html": html, "--json": record}, force)
-    )
+    targets = {"-o": catalog, "--html": html, "--json": record, "--emit": emit}
+    problems = list(_target_problems(table, targets, force))
     known: dict[str, float] = {}
     try:
         known = read_given(given)
@@ -73,49 +88,88 @@ def run(
         problems += error.problems
     if problems:
         raise InputError("dse fit", problems)
-    fits: Sequence[Fit] | Sequence[LoadFit]
-    texts: list[str] = []
-    if (loads := read_loads(table, by)) is not None:
+    if table.is_dir():
+        folder = fit_folder(table, by, known)
+        texts = [as_overview(folder)]
+    elif (loads := read_loads(table, by)) is not None:
         message = "is for times against sizes, not for latency against load"
-        useless = {"--given": given, "-o": catalog, "--html": html}
+        useless: Mapping[str, object] = {"--given": given, "-o": catalog, "--html": html}
+        useless = {**useless, "--emit": emit, "--thresholds": thresholds}
         if problems := [
-            Problem(name, message, "leave it out") for name in useless if useless[name]
+            Problem(name, message, "leave it out") for name, given in useless.items() if given
         ]:
             raise InputError("dse fit", problems)
-        fits, texts = [fit_load(load) for load in loads[0]], loads[1]
+        folder = Folder([], [fit_load(load) for load in loads[0]], [])
+        texts = [*loads[1], *map(as_text, folder.loads)]
     else:
-        fits, texts = _fit_times(table, by, known)
-        if catalog is not None:
-            write_text(catalog, as_catalog(fits, table.name))
-        if html is not None:
-            write_text(html, page(fits, table.name))
+        fits, hints = fit_table(table, by, known)
+        folder = Folder(fits, [], [])
+        texts = [*hints, *map(as_text, fits)]
+    if thresholds is not None:
+        texts.append("\n".join(["thresholds", *compare_thresholds(thresholds, folder.fits)]))
+    return [*texts, *_write(table, folder, record, catalog, html, emit)]
+
+
+def _write(
+    table: Path,
+    folder: Folder,
+    record: Path | None,
+    catalog: Path | None,
+    html: Path | None,
+    emit: Path | None,
+) -> list[str]:
+    """Write the files of fits, and return a text on each that needs one."""
+    fits, texts = folder.fits, []
+    if not fits and (catalog or html or emit):
+        message = "no table has times against sizes, which files of fits need"
+        raise InputError(str(table), [Problem("", message)])
+    if emit is not None:
+        texts += write_rules(fits, table, emit)
     if record is not None:
-        write_json(record, {one.series.name: one.record() for one in fits})
-    texts += [as_text(one) for one in fits]
+        every: list[Fit | LoadFit] = [*fits, *folder.loads]
+        write_json(record, {one.series.name: one.record() for one in every})
     if catalog is not None:
+        write_text(catalog, as_catalog(fits, table.name))
         texts.append(
             f"{catalog}: in [inputs] of a study next to it, with a clock: measured = "
             f'{{ catalog = "{catalog.name}", row = "{_row_name(fits[0].series.name)}" }}'
         )
-    return [*texts, str(html)] if html is not None else texts
+    if html is not None:
+        overview = list_overview(fits) if table.is_dir() else []
+        write_text(html, page(fits, table.name, overview, folder.refused))
+        texts.append(str(html))
+    return texts
 
 
-def _fit_times(
-    table: Path, by: Sequence[str], given: Mapping[str, float]
-) -> tuple[list[Fit], list[str]]:
-    """Return the fits of a table of times, and hints."""
-    known = dict(given)
-    series, hints = read_series(table, by, known.pop("clock", None))
-    fits: list[Fit] = []
+def write_rules(fits: Sequence[Fit], table: Path, target: Path) -> list[str]:
+    """Write the dispatch rules of fits, and return a text on each, and on each that is refused.
+
+    Raises
+    ------
+    InputError
+        If there is no rule for any series.
+    """
+    rules: list[Rule] = []
     problems: list[Problem] = []
-    for one in series:
+    for one in fits:
         try:
-            fits.append(fit(one, known))
+            rules.append(make_rule(one))
         except InputError as error:
-            problems += [problem.inside(one.name) for problem in error.problems]
-    if not fits or any(problem.where.endswith("--given") for problem in problems):
+            problems += [problem.inside(one.series.name) for problem in error.problems]
+    if not rules:
         raise InputError(str(table), problems)
-    return fits, [*hints, *map(describe_left_out, problems)]
+    source = [f"times: {table.name}", *([] if table.is_dir() else table_sources(table))]
+    refused = [f"no rule: {p.where}: {p.message}. Fix: {p.remedy}" for p in problems]
+    write_text(target, emit_rules(rules, [*source, *refused], target))
+    names = zip(name_functions(rules), rules, strict=True)
+    return ["\n".join([f"{target}:", *(f"  {n}: {summarize_rule(r)}" for n, r in names), *refused])]
+
+
+def table_sources(table: Path) -> list[str]:
+    """Return the lines of a table's head that name its source."""
+    lines = table.read_text(encoding="utf-8", errors="replace").splitlines()
+    comments = (line.lstrip("# ") for line in lines if line.startswith("#"))
+    return [line for line in comments if line.startswith(("source", "licence", "hardware"))]
 
 
 def _target_problems(
@@ -135,7 +189,7 @@ def _target_problems(
             yield Problem(option, f"{target} is a folder", remedy)
         elif target.suffix not in endings:
             stem = target.stem if target.suffix in _ENDINGS else target.name
-            message = f"{target} does not end in {' or '.join(endings)}"
+            message = f"{target} does not end in {listed(endings, 'or')}"
             yield Problem(option, message, f"{kind}: {target.with_name(stem + endings[0])}")
         elif not target.parent.is_dir():
             yield Problem(option, f"there is no folder {target.parent}", "make it first")

@@ -15,6 +15,7 @@ import numpy as np
 from dse.fit.analysis import Analysis, Interval, analyse
 from dse.fit.law import EXPONENT, SETUP, Points, Shape, times
 from dse.fit.series import FEWEST, Series
+from dse.model.quantity import Array
 from dse.model.values import show
 
 _POLLS = 0.9  # CPU use from which a driver hardly sleeps
@@ -69,3 +70,38 @@ def _bounds_of_a_run(
     if overhead[0] > overhead[1] or per_byte[0] > per_byte[1]:
         return {}
     return {"overhead": overhead, "busy_per_byte": per_byte}
+
+
+def bound_busy(
+    series: Series, bounds: Mapping[str, Interval], size: Array, accelerated: Array
+) -> tuple[Array, Array] | None:
+    """Return the least and the most time [s] that the host is busy with calls of some sizes.
+
+    A driver that polls is busy for the whole call, or as the CPU use says. Otherwise the ends of o
+    belong to those of w: with one CPU use per run, more of one is less of the other.
+
+    Parameters
+    ----------
+    series : Series
+    bounds : mapping of str to (float, float)
+        As from `bound_busy_time`.
+    size, accelerated : ndarray, shape (sizes,)
+        Bytes of a call, and its seconds with the accelerator.
+
+    Returns
+    -------
+    (ndarray, ndarray) or None, shape (sizes,)
+        None if the CPU use is unknown or bounds nothing.
+    """
+    use = series.cpu[np.isfinite(series.accelerated) & np.isfinite(series.cpu)]
+    if not use.size:
+        return None
+    if np.median(use) >= _POLLS:
+        return float(np.median(use)) * accelerated, accelerated
+    if not bounds:
+        return None
+    (low, high), (slow, fast) = bounds["overhead"], bounds["busy_per_byte"]
+    ends = (low + fast * size, high + slow * size)
+    if len(np.unique(use)) > 1:  # one use for each size: o and w are known by themselves
+        ends = (low + slow * size, high + fast * size)
+    return np.minimum(np.minimum(*ends), accelerated), np.minimum(np.maximum(*ends), accelerated)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from dse.fit.analysis import Analysis, Covariance, Interval, analyse, estimate_covariance
-from dse.fit.cpu_use import bound_busy_time
+from dse.fit.cpu_use import bound_busy, bound_busy_time
 from dse.fit.law import (
     EXPONENT,
     FIXED,
@@ -68,6 +68,7 @@ _UNITS = {
     "latency_per_byte_out": "s/B",
     "host_time_per_byte_out": "s/B",
     "busy_per_byte": "s/B",
+    "freed_time": "s",
     "accelerated_time_per_byte": "s/B",
     "speedup_limit": "1",
     **GIVEN_UNITS,
@@ -106,6 +107,9 @@ class Fit:
     shape : Shape
     bounds : mapping of str to (float, float)
         Of values that CPU use bounds: the overhead, and the host's busy time per byte.
+    freed : mapping of float to (float, float)
+        By size of a call [B]: the bounds of the host time [s] that the accelerator frees, which
+        is the time on the host less the busy time of an accelerated call.
     """
 
     series: Series
@@ -119,6 +123,7 @@ class Fit:
     given: Mapping[str, float]
     shape: Shape
     bounds: Mapping[str, Interval]
+    freed: Mapping[float, Interval]
 
     @cached_property
     def covariance(self) -> Covariance:
@@ -142,6 +147,7 @@ class Fit:
             "parameters": self.parameters,
             "intervals": self.intervals,
             **({"bounds": self.bounds} if self.bounds else {}),
+            **({"freed_time": self.freed} if self.freed else {}),
             "break_even": self.analysis.break_even,
             "break_even_interval": self.analysis.break_even_interval,
             "leave_one_out": self.left_out,
@@ -181,15 +187,18 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     errors = leave_one_out(points, weight, analysis.law, analysis.fit)
     values, spans, notes = _split_sum(series, analysis, given)
     bounds, bounded = bound_busy_time(series, analysis)
+    freed = bound_freed_time(series, bounds)
     notes = [
         *note_poor_fit(points, errors, _fitted_with(given)),
         *describe_fit(series, points, analysis, shape, given, ratio),
         *([bounded] if bounded else []),
+        *note_freed_time(freed),
         *notes,
         *note_outliers(points, analysis.scale, errors.inside),
         *note_kinks(points, errors.inside),
     ]
-    return Fit(series, points, analysis, values, spans, errors, ratio, notes, given, shape, bounds)
+    parts = values, spans, errors, ratio, notes, given, shape, bounds, freed
+    return Fit(series, points, analysis, *parts)
 
 
 def _points(series: Series) -> tuple[Points, float]:
@@ -557,6 +566,40 @@ def _describe_break_even(series: Series, found: Analysis, ratio: float) -> str:
         return f"{calls}offloading is beneficial at all of {ends}. By the law it is {law}{beyond}"
     outside = (low < size.min() and low > 0.0) or size.max() < end < np.inf
     return f"{calls}offloading is beneficial {law}{beyond if outside else ''}"
+
+
+def measured_times(series: Series) -> tuple[Array, Array, Array]:
+    """Return the sizes with both times, and the medians of their host and accelerated times."""
+    both = np.isfinite(series.host) & np.isfinite(series.accelerated)
+    sizes = np.unique(series.size[both])
+    host, accelerated = (
+        np.array([np.median(column[both & (series.size == size)]) for size in sizes])
+        for column in (series.host, series.accelerated)
+    )
+    return sizes, host, accelerated
+
+
+def bound_freed_time(series: Series, bounds: Mapping[str, Interval]) -> dict[float, Interval]:
+    """Return the bounds of the host time [s] that a call frees, by its size [B]."""
+    size, host, accelerated = measured_times(series)
+    busy = bound_busy(series, bounds, size, accelerated) if size.size else None
+    if busy is None:
+        return {}
+    ends = zip((host - busy[1]).tolist(), (host - busy[0]).tolist(), strict=True)
+    return dict(zip(size.tolist(), ends, strict=True))
+
+
+def note_freed_time(freed: Mapping[float, Interval]) -> Iterator[str]:
+    """Yield for which sizes an accelerated call frees host time, and for which it costs more."""
+    if not freed:
+        return
+    size = np.array(list(freed))
+    low, high = np.array(list(freed.values())).T
+    yield (
+        "freed_time is host_s less the time that the host is busy with an accelerated call. "
+        f"Frees host time: {_list_sizes(size[low > 0.0])}. "
+        f"Costs more host time: {_list_sizes(size[high < 0.0])}"
+    )
 
 
 def _list_sizes(sizes: Array) -> str:

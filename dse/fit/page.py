@@ -32,8 +32,23 @@ for (const [at, plot] of JSON.parse(document.getElementById("plots").textContent
 """
 
 
-def page(fits: Sequence[Fit], table: str) -> str:
+def page(
+    fits: Sequence[Fit],
+    table: str,
+    overview: Sequence[Sequence[str]] = (),
+    refused: Sequence[str] = (),
+) -> str:
     """Return the page: a plot, the values and the notes of each series.
+
+    Parameters
+    ----------
+    fits : sequence of Fit
+    table : str
+        The name of the table, or of the folder of tables.
+    overview : sequence of sequence of str
+        The cells of a row per fit, in the columns of `overview.HEAD`.
+    refused : sequence of str
+        Tables and series without a fit, with the reason.
 
     Texts of the table are escaped; a policy in the page forbids all requests.
     """
@@ -47,6 +62,8 @@ def page(fits: Sequence[Fit], table: str) -> str:
     scripts = [plotly_js(), _DRAW]
     return environment.get_template("page.html.jinja").render(
         table=table,
+        overview=overview,
+        refused=refused,
         fits=[(fit, list_values(fit), fit.left_out) for fit in fits],
         scripts=[Markup(text) for text in scripts],  # noqa: S704 (our own)
         plots=Markup(as_json([plot(fit) for fit in fits])),  # noqa: S704 (without <, > and &)
@@ -64,6 +81,10 @@ def list_values(fit: Fit | LoadFit) -> list[tuple[str, str, str]]:
     if isinstance(fit, Fit):
         texts |= {f"{name} by CPU use": "bounded" for name in fit.bounds}
         spans |= {f"{name} by CPU use": span for name, span in fit.bounds.items()}
+        sizes = list(fit.freed)
+        for size in dict.fromkeys(sizes[k] for k in (0, len(sizes) // 2, -1) if sizes):
+            texts[f"freed_time at {show(size, 'B')}"] = "bounded"
+            spans[f"freed_time at {show(size, 'B')}"] = fit.freed[size]
     return [
         (name, text, " to ".join(fit.show(name.split()[0], end) for end in spans[name]))
         for name, text in texts.items()

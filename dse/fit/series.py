@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,8 @@ _STEEPEST = 3.0
 _SLOW = 1e-8  # seconds a byte: a rate given as a time is slower than that at the largest size
 _WANTED = "granularity_B, host_s and accelerated_s, or one of the two times"
 _SIZE, _OUT, _HOST, _DEVICE = "granularity", "granularity_out", "host", "accelerated"
-_CPU = "cpu_percent"
+_CPU, _DEPTH = "cpu_percent", "queue_depth"
+_SYNONYMS = {f"{_SIZE}_in": _SIZE, "in_flight": _DEPTH}
 _KINDS = {"s": (_HOST, _DEVICE), "B": (_SIZE, _OUT)}  # measured quantities by unit
 _MAX_LINES = 3  # that a message names
 _MISSPELT = 0.8  # similarity of a name and its misspelling
@@ -48,6 +49,9 @@ class Series:
         Bytes that a call returns; NaN if the table does not have them.
     cpu : ndarray, shape (points,)
         CPU use during accelerated calls, a fraction of one core; NaN where it is not known.
+    queue : ndarray, shape (rows, 3)
+        Size [B], queue depth and seconds of accelerated calls, if the table has queue depths.
+        Calls of a depth above 1 are in no other column.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Series:
     accelerated: Array
     returned: Array
     cpu: Array
+    queue: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
     def column(self, accelerated: bool) -> tuple[Array, Array]:
         """Return sizes and times of a column, where it was measured."""
@@ -93,7 +98,8 @@ def read_series(
         A CSV file with a row of names: ``granularity_B`` and ``host_s``, ``accelerated_s`` or both,
         in any unit of size and time; ``accelerated_WORD_s`` is a series of its own, and
         ``granularity_out_B`` are the bytes that a call returns. Repeats are rows of equal size.
-        ``cpu_percent`` is the use of one core during accelerated calls.
+        ``cpu_percent`` is the use of one core during accelerated calls, and ``queue_depth`` or
+        ``in_flight`` the number of calls at the accelerator.
     by : sequence of str
         Columns that name series.
     clock : float, optional
@@ -158,7 +164,7 @@ def describe_left_out(problem: Problem) -> str:
 
 
 def _unit_of(stem: str) -> str:
-    return "B" if stem in (_SIZE, _OUT) else "1" if stem == _CPU else "s"
+    return "B" if stem in (_SIZE, _OUT) else "1" if stem in (_CPU, _DEPTH) else "s"
 
 
 def _unit(table: DesignTable, name: str) -> str:
@@ -190,15 +196,17 @@ def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
     problems: list[Problem] = []
     for name in table.names:
         stem = _stem(table, name)
-        stem = _SIZE if stem == f"{_SIZE}_in" else stem
-        if stem not in (_SIZE, _OUT, _HOST, _CPU) and not re.fullmatch(f"{_DEVICE}(_.*)?", stem):
+        stem = _SYNONYMS.get(stem, stem)
+        if stem not in (_SIZE, _OUT, _HOST, _CPU, _DEPTH) and not re.fullmatch(
+            f"{_DEVICE}(_.*)?", stem
+        ):
             continue
         if _unit(table, name).endswith("/s"):
             rates.append(name)
         elif stem in columns:
             message = f"columns '{columns[stem]}' and '{name}' are both the {worded(stem)}"
             problems.append(Problem("", message, "leave one of them"))
-        elif _unit(table, name) != "1" or stem in (_SIZE, _OUT, _HOST, _DEVICE, _CPU):
+        elif _unit(table, name) != "1" or stem in (_SIZE, _OUT, _HOST, _DEVICE, _CPU, _DEPTH):
             columns[stem] = name
     if _DEVICE in columns:  # the others are notes of whoever measured
         columns = {s: name for s, name in columns.items() if not s.startswith(f"{_DEVICE}_")}
@@ -287,6 +295,10 @@ def _split_series(values: Mapping[str, Array], names: NDArray[np.object_]) -> It
     for group in dict.fromkeys(names.tolist()):
         for device in devices:
             host, accelerated = values.get(_HOST, nothing), values.get(device, nothing)
+            depth = values.get(_DEPTH, nothing)
+            queue = np.column_stack([values[_SIZE], depth, accelerated])
+            queue = queue[(names == group) & np.isfinite(queue).all(axis=1)]
+            accelerated = np.where(depth > 1.0, np.nan, accelerated)
             rows = (names == group) & np.isfinite(values[_SIZE])
             rows &= np.isfinite(host) | np.isfinite(accelerated)
             measured = np.isfinite(accelerated if "_" in device else values[_SIZE])
@@ -294,7 +306,7 @@ def _split_series(values: Mapping[str, Array], names: NDArray[np.object_]) -> It
                 name = f"{group} {device.removeprefix(_DEVICE).strip('_')}".strip()
                 more = values.get(_OUT, nothing), values.get(_CPU, nothing) / 100.0
                 columns = (values[_SIZE], host, accelerated, *more)
-                yield Series(name, *(column[rows] for column in columns))
+                yield replace(Series(name, *(column[rows] for column in columns)), queue=queue)
 
 
 def check_series_columns(

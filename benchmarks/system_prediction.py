@@ -8,10 +8,13 @@ rate is from its own source code. `section` is the part of docs/accuracy.md.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
-from benchmarks.measured_accuracy import MEASURED, fits, measured_crossings
-from dse.fit.measurement_fit import Fit, measured_times
+from benchmarks.measured_accuracy import BY, MEASURED, measured_crossings
+from dse.fit.measurement_fit import Fit, fit, measured_times
+from dse.fit.series import read_series
 from dse.model.quantity import Array
 from dse.model.values import number, show
 from objectives.logca import Offload, offload
@@ -31,13 +34,11 @@ take a block, one to start, two to read a round key, 11 round keys, and one to e
 SYSTEM = ("zynq_aes", "ecb-128-2020")
 
 
+@functools.cache
 def fit_of(table: str, series: str) -> Fit:
     """Return the fit of a measured series."""
-    return next(
-        one
-        for one in fits(MEASURED / f"{table}.csv")
-        if isinstance(one, Fit) and one.series.name == series
-    )
+    path = MEASURED / f"{table}.csv"
+    return next(fit(one) for one in read_series(path, BY[table])[0] if one.name == series)
 
 
 def fixed_cost() -> tuple[float, float, float]:

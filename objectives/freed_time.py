@@ -36,7 +36,10 @@ class FreedTime(NamedTuple):
         Array, Quantity("cycle", "time that the host is busy with an accelerated call", "B", low=0)
     ]
     freed_time: Annotated[
-        Array, Quantity("cycle", "host time that a call frees; negative: it costs more", "T0 - B")
+        Array,
+        Quantity(
+            "cycle", "host time that a call frees; negative: it costs more", "T0 - B", worth=0.0
+        ),
     ]
 
 

@@ -75,10 +75,10 @@ def _bounds_of_a_run(
 def bound_busy(
     series: Series, bounds: Mapping[str, Interval], size: Array, accelerated: Array
 ) -> tuple[Array, Array] | None:
-    """Return the least and the most time [s] that the host is busy with calls of some sizes.
+    """Return the bounds of the time [s] that the host is busy with calls of some sizes.
 
-    A driver that polls is busy for the whole call, or as the CPU use says. Otherwise the ends of o
-    belong to those of w: with one CPU use per run, more of one is less of the other.
+    A driver that polls is busy for the whole call, or for the part that the CPU use gives. With one
+    CPU use per run, the lower bound of o belongs to the upper bound of w.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ ON_TABLE, LEFT_OUT = "on the measured times", "with both sizes around the crossi
 MAX_ERROR = 0.05
 """Median leave-one-out error up to which a law decides; and the regret of its rule."""
 _DEPTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Queues that have their own thresholds; those of the next longer one hold between them."""
+"""Queues with separate thresholds; other queues have the thresholds of the next longer one."""
 _GAP = 1.1  # ends of a gap between sizes, as a ratio, that is too narrow for its own thresholds
 _MIN_DEPTHS = 4
 _POINTS = 4001  # of a curve, and of the sizes that regret is a mean of
@@ -337,7 +337,7 @@ def _one_out_regret(fit: Fit, measured: Curve, by_law: bool) -> float:
 
 
 def _noise_regret(fit: Fit, ranges: tuple[Range, ...], measured: Curve, by_law: bool) -> float:
-    """Return the mean regret if the true times are those of tables with other noise."""
+    """Return the mean regret if the true times are of tables with other noise."""
     points, analysis = fit.points, fit.analysis
     losses = []
     if by_law:

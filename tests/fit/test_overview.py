@@ -48,7 +48,8 @@ def fitted(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list
     (place / "shipped.csv").write_text(
         f"device,bytes\nlong name,1024\nLONG NAME,{BREAK_EVEN}\nother,5\n"
     )
-    return run(folder, (), (), *files, place / "shipped.csv"), files
+    record, catalog, html, emit = files
+    return run(folder, (), (), record, catalog, html, emit, place / "shipped.csv"), files
 
 
 def test_a_folder_has_an_overview_and_files(fitted: tuple[list[str], list[Path]]) -> None:

@@ -197,7 +197,8 @@ Its regret is the mean loss of time against the better choice.
 The mean is over sizes spread evenly in the logarithm.
 *Left out*: the rule has not seen the two sizes around the crossing.
 In {laws} series, with a leave-one-out error of at most 5 %, the law decides.
-There, this regret is {laws_most} at most, and {laws_median} in the median of {laws_crossing} that cross.
+There, this regret is {laws_most} at most.
+In the median of the {laws_crossing} that cross, it is {laws_median}.
 The table has the rules with a regret above 0.1 %, and those by measured sizes.
 
 | file | series | offload | regret | left out | thresholds |

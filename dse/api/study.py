@@ -163,7 +163,8 @@ class Study(ResolvedStudy):
         Raises
         ------
         InputError
-            If `workers` is not a whole number from 1.
+            If `workers` is not a whole number from 1, or an objective compares each design with
+            its own host.
         InfeasibleError
             If no design is feasible.
         """

@@ -296,8 +296,8 @@ def _contradicted_declarations(evaluator: Evaluator, points: Points) -> dict[str
     models = {model.name: model for model in model_graph.models}
     columns, count = evaluator.space.columns(points), len(next(iter(points.values())))
     notes: dict[str, str] = {}
-    for name, bound in model_graph.runs(evaluator.requests()):
-        model, rng = models[name], np.random.default_rng(0)
+    for key, bound in model_graph.runs(evaluator.requests()):
+        model, rng = models[key], np.random.default_rng(0)
         if not model.monotonic:
             continue
         with suppress(Exception, SystemExit):  # the search reports what a model raises
@@ -307,14 +307,22 @@ def _contradicted_declarations(evaluator: Evaluator, points: Points) -> dict[str
                     column = np.asarray(value, dtype=np.float64)
                     column = column[rng.integers(len(column))] if column.ndim > 1 else column
                     one[each] = np.broadcast_to(column, (count,))
-            before = model(one)
-            for each in one:
-                if any(each in moves for moves in model.monotonic.values()):
-                    other = {**one, each: rng.permutation(one[each])}
-                    contradicted = contradiction(model, each, (one, other), (before, model(other)))
-                    if contradicted is not None:
-                        output, text = contradicted
-                        notes.setdefault(f"moves of {output}", f"{model.name}: {text}")
+            names = [n for n in one if any(n in moves for moves in model.monotonic.values())]
+            copies = 1 + len(names)  # as they are, and with each input permuted: in one batch
+            stacked = {n: np.tile(v, copies) if _width(v) > 1 else v for n, v in one.items()}
+            blocks = [slice(k * count, (k + 1) * count) for k in range(copies)]
+            for name, rows in zip(names, blocks[1:], strict=True):
+                stacked[name][rows] = rng.permutation(one[name])
+            outputs = model(stacked)
+            inputs, values = (
+                [{n: v[rows] if _width(v) > 1 else v for n, v in each.items()} for rows in blocks]
+                for each in (stacked, outputs)
+            )
+            for k, name in enumerate(names, 1):
+                pairs = (inputs[0], inputs[k]), (values[0], values[k])
+                if (contradicted := contradiction(model, name, *pairs)) is not None:
+                    output, text = contradicted
+                    notes.setdefault(f"moves of {output}", f"{model.name}: {text}")
     return notes
 
 

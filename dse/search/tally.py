@@ -91,7 +91,7 @@ class Tally:
         count = len(constraints)
         amounts = violations(constraints, evaluated.constrained)
         breaks = ~(amounts <= 0)  # True if the violation is NaN
-        broken = breaks.sum(axis=1, dtype=np.int32)
+        broken = breaks.sum(axis=1, dtype=np.int16)
         excluded = np.asarray((amounts > 0).any(axis=1))
         if screened:  # nothing is known of the others
             defined |= excluded
@@ -118,9 +118,9 @@ class Tally:
                 distance, nearest, missed = float(far[row]), int(index[row]), amounts[row]
         return cls(
             len(index),
-            int(evaluated.feasible.sum()),
-            int((~defined).sum()),
-            breaks.sum(axis=0),
+            int(np.count_nonzero(evaluated.feasible)),
+            len(index) - int(np.count_nonzero(defined)),
+            np.array([np.count_nonzero(column) for column in breaks.T], dtype=np.int64),
             least,
             admitted,
             distance,

@@ -24,7 +24,7 @@ HEAD = '''\
 # about = "Functions on processor cores: time per byte and per call, with and without instructions"
 # provenance = "measured"
 # note = """Written by python -m benchmarks.hosts from the tables in benchmarks/measured. A core
-# that has instructions for a function is an entry of its own. A rate in bulk has no cost per call,
+# that has instructions for a function is a separate entry. A rate in bulk has no cost per call,
 # and its fixed work is assumed to be 0."""
 '''
 FACTS = ("kernel", "variant", "device", "part", "instructions")

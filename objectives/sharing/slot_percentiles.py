@@ -106,7 +106,7 @@ def _count_calls(
     """Return how many calls to follow, most requests between two of them, and the stream's load.
 
     The chance that a call delays the k-th one after it falls as ``exp(−k (ρ − 1 − ln ρ))``. Both
-    numbers are powers of √2, so that many designs have the same ones.
+    numbers are powers of √2. So many designs have the same ones.
     """
     cycle = np.maximum(np.minimum(requests.window, MOST_CALLS), np.ceil(slots.period / slots.batch))
     cycle = 2 * cycle.astype(np.int64)
@@ -167,7 +167,7 @@ def _follow(slots: Slots, requests: Requests, index: Array, calls: int) -> tuple
 
 
 def _allowed(most: int) -> int:
-    """Return how many more requests than so far may be allowed, so that no later ones are more."""
+    """Return the number of further allowed requests from which on no crossing follows."""
     return 2 * most + 48
 
 

@@ -107,7 +107,7 @@ class OuterSum:
     def _central_front(self, grid: ToleranceGrid, rows: NDArray[np.int64]) -> Array:
         """Return viable sums of some points and all options, with non-dominated keys."""
         front = np.zeros((0, self.points.shape[1]))
-        run = max(1, _MIN_WAITING // len(self.options))
+        run = max(1, _MIN_WAITING // max(len(self.options), 1))
         for start in range(0, len(rows), run):
             table = DominanceTable.of(grid.keys(front))
             sums = self.points[rows[start : start + run], None] + self.options

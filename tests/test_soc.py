@@ -110,14 +110,14 @@ def chosen() -> pd.DataFrame:
     table["mix_time"] = evaluated.objectives[feasible, 1]
     names = [c.quantity for c in study.evaluator.constraints]
     table["link_utilization"] = evaluated.constrained[feasible, names.index("link_utilization")]
-    return pd.concat([front.iloc[rows], table])
+    return pd.DataFrame(pd.concat([front.iloc[rows], table]))
 
 
 def test_designs_are_within_five_percent_of_the_simulation() -> None:
     designs = chosen()
     assert len(designs) >= 55
     for _, design in designs.iterrows():
-        time, error, link, engine = observe(design)
+        time, error, link, engine = observe(design.to_dict())
         assert design["mix_time"] == pytest.approx(time, rel=0.05, abs=3 * error), design
         assert design["link_utilization"] == pytest.approx(link, rel=0.05)
         assert engine <= 0.7 * 1.05

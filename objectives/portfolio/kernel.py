@@ -189,20 +189,8 @@ def engine_queue(
     >>> float(queue.engine_utilization), float(queue.engine_wait_time)
     (0.5, 0.0003)
     """
-    rate, time, link = arrays(np.multiply(kernel_rate, built), service_time, link_time)
-    load, link_load = rate * time, rate * link
-    return EngineQueue(
-        (load / engines)[()], _further_wait(load, load * time, link_load, link_load * link, engines)
-    )
-
-
-def _further_wait(
-    load: Array, moment: Array, link_load: Array, link_moment: Array, engines: Floats
-) -> Array:
-    at_engine = pooled_wait(load, moment, engines)
-    on_link = mixed_service_wait(link_load, link_moment)
-    with np.errstate(all="ignore"):
-        return np.where(at_engine > on_link, at_engine - on_link, 0.0)[()]
+    demand = engine_demand(kernel_rate, service_time, link_time, built)
+    return shared_engine_queue(*demand, engines)
 
 
 def _sum(unit: str, about: str, most: float) -> Quantity:
@@ -274,8 +262,11 @@ def shared_engine_queue(
     load, moment, link_load, link_moment = arrays(
         engine_load, engine_moment, engine_link_load, engine_link_moment
     )
-    wait = _further_wait(load, moment, link_load, link_moment, engines)
-    return EngineQueue((load / engines)[()], wait)
+    at_engine = pooled_wait(load, moment, engines)
+    on_link = mixed_service_wait(link_load, link_moment)
+    with np.errstate(all="ignore"):
+        wait = np.where(at_engine > on_link, at_engine - on_link, 0.0)
+    return EngineQueue((load / engines)[()], wait[()])
 
 
 # --------------------------------------------------------------------------- what a system adds up

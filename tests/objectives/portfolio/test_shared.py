@@ -10,7 +10,6 @@ from objectives.portfolio import (
     host_queue,
     host_use,
     kernel_loads,
-    shared_engine_queue,
 )
 from objectives.queues import constant_service_wait, mixed_service_wait, pooled_wait
 
@@ -44,12 +43,13 @@ def test_waits_are_infinite_from_the_capacity_on() -> None:
     assert float(pooled_wait(0.0, 0.0, 3)) == 0
 
 
-def test_an_engine_of_one_kernel_is_a_shared_engine() -> None:
+def test_an_engine_of_one_kernel_waits_for_the_slower_of_link_and_engine() -> None:
     rate, service, link = 2_000.0, 300e-6, 100e-6
-    alone = engine_queue(rate, service, link)
-    shared = shared_engine_queue(rate * service, rate * service**2, rate * link, rate * link**2)
-    assert float(alone.engine_utilization) == pytest.approx(float(shared.engine_utilization))
-    assert float(alone.engine_wait_time) == pytest.approx(float(shared.engine_wait_time))
+    queue = engine_queue(rate, service, link)
+    both = queue.engine_wait_time + link * constant_service_wait(rate * link)
+    assert float(both) == pytest.approx(float(service * constant_service_wait(rate * service)))
+    assert float(queue.engine_utilization) == pytest.approx(0.6)
+    assert float(engine_queue(rate, link, service).engine_wait_time) == 0
 
 
 def test_a_kernel_on_the_host_ignores_its_engine() -> None:

@@ -217,17 +217,6 @@ def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return first, same
 
 
-class _Window(NamedTuple):
-    """The designs of one window in :func:`_follow`: their columns, and the calls that count."""
-
-    calls: int
-    before: int
-    half: int
-    thread: Array
-    ends: Array
-    sums: Array
-
-
 def _follow(table: Array, windows: NDArray[np.int64]) -> Array:
     """Follow the calls of designs in the order of windows; return the mean clocks from end to end.
 
@@ -235,29 +224,33 @@ def _follow(table: Array, windows: NDArray[np.int64]) -> Array:
     windows, because it costs more than the arithmetic of a few designs. Arrays are used again,
     because fresh ones take as long as the arithmetic.
     """
-    length, away, depth, period, batch, _, set_up, travel, wait, busy = table
-    latest, sums = int(windows[-1]), np.zeros((2, length.size))  # of the halves of the count
+    half = windows * -(-_COUNTED // windows)
+    order = np.argsort(half, kind="stable")  # designs that count the same calls are neighbours
+    windows, half = windows[order], half[order]
+    length, away, depth, period, batch, _, set_up, travel, wait, busy = np.take(table, order, 1)
+    latest, sums = int(windows.max()), np.zeros((2, length.size))  # of the halves of the count
     ends = np.zeros((latest, length.size))  # of the latest calls
     thread, free = np.zeros(length.size), np.zeros(length.size)
     longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
     slope = np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0)
     per_length, per_depth, in_time = 1 / length, 1 / depth, travel - _ON_THE_SLOT
     clock, rounds, passed = (np.empty(length.size) for _ in range(3))
-    half = windows * -(-_COUNTED // windows)
-    groups = []
-    for first, last in itertools.pairwise([*np.unique(windows, return_index=True)[1], half.size]):
-        calls, columns = int(windows[first]), (a[..., first:last] for a in (thread, ends, sums))
-        groups.append(_Window(calls, max(_SETTLING, 2 * calls), int(half[first]), *columns))
-    for call in range(max(group.before + 2 * group.half for group in groups)):
-        for group in groups:  # after the call that ends the window
-            before = group.ends[(call - group.calls) % latest]
-            np.maximum(group.thread, before, out=group.thread)
+    back = [(int(windows[part.start]), thread[part], ends[:, part]) for part in _runs(windows)]
+    counts = [(int(half[part.start]), sums[:, part], ends[:, part]) for part in _runs(half)]
+    settled = max(_SETTLING, 2 * latest)  # a window of more than `_SETTLING` / 2 is alone here
+    together = max(1, _ROWS // length.size)  # calls whose waits are computed at once
+    for call in range(settled + 2 * int(half[-1])):
+        if call % together == 0:
+            # the wait on the way that is exceeded with a chance: at most `longest`, evenly spread
+            chances = (0.5 + np.arange(call, call + together) * _GOLDEN) % 1.0
+            waits = np.multiply.outer(chances, slope)
+            np.subtract(longest, waits, out=waits)
+            np.maximum(waits, 0.0, out=waits)
+        for window, started, ended in back:  # after the call that ends the window
+            np.maximum(started, ended[(call - window) % latest], out=started)
         thread += set_up
         np.add(thread, in_time, out=clock)
-        # the wait on the way that is exceeded with a chance: at most `longest`, evenly spread
-        np.multiply(slope, (0.5 + call * _GOLDEN) % 1.0, out=passed)
-        np.subtract(longest, passed, out=passed)
-        clock += np.maximum(passed, 0.0, out=passed)
+        clock += waits[call % together]
         # the number of the first slot not before that; slot 0 is at 0
         np.floor(np.multiply(clock, per_length, out=rounds), out=rounds)
         clock -= np.multiply(rounds, length, out=passed)
@@ -273,8 +266,16 @@ def _follow(table: Array, windows: NDArray[np.int64]) -> Array:
         rounds *= away
         end = ends[call % latest]
         np.add(np.multiply(free, depth, out=end), rounds, out=end)  # of the last slot
-        for group in groups:
-            counted = (call - group.before) // group.half
-            if 0 <= counted < 2:
-                np.add(group.sums[counted], group.ends[call % latest], out=group.sums[counted])
-    return np.asarray((sums[1] - sums[0]) / half**2)
+        if call >= settled:
+            for calls, counted, ended in counts:
+                if (part := (call - settled) // calls) < 2:
+                    counted[part] += ended[call % latest]
+    mean = np.empty(length.size)
+    mean[order] = (sums[1] - sums[0]) / half**2
+    return mean
+
+
+def _runs(values: NDArray[np.int64]) -> list[slice]:
+    """Return where equal neighbours are."""
+    edges = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
+    return [slice(low, high) for low, high in itertools.pairwise(edges)]

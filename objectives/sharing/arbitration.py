@@ -382,9 +382,15 @@ class _PaceBound(NamedTuple):
 
 class _TimeBound(NamedTuple):
     call_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+    call_time_p95: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+    call_time_p99: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
 
 
-@monotonic(call_time="+clock_period +lane_elements +set_up_time +travel_time")
+@monotonic(
+    call_time="+clock_period +lane_elements +set_up_time +travel_time",
+    call_time_p95="+clock_period +lane_elements +set_up_time +travel_time",
+    call_time_p99="+clock_period +lane_elements +set_up_time +travel_time",
+)
 @model
 def _without_waits(
     clock_period: ClockPeriod,
@@ -393,9 +399,8 @@ def _without_waits(
     travel_time: _Time,
 ) -> _TimeBound:
     """Return set-up, travel and m clocks: slots are at least a clock apart, and nothing waits."""
-    return _TimeBound(
-        np.asarray(np.add(set_up_time, travel_time) + np.multiply(lane_elements, clock_period))
-    )
+    steps = np.add(set_up_time, travel_time) + np.multiply(lane_elements, clock_period)
+    return _TimeBound(*(np.asarray(steps * (1 - ROUNDING)) for _ in range(3)))
 
 
 @monotonic(
@@ -570,6 +575,7 @@ class CallPercentiles:
     call_time_p99: Annotated[Array, Quantity("s", "time in which 99 % of the calls end", low=0)]
 
 
+@lower_bound(call_time_p95=_without_waits, call_time_p99=_without_waits)
 @model
 def call_percentiles(
     pipeline: Pipeline,

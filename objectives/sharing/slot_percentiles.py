@@ -30,6 +30,8 @@ from dse.model import Array
 
 MOST_CALLS = 32
 """Most calls that a turn of the schedule has slots for."""
+_WIDEST = 128
+"""A wider window counts as one of this width."""
 _SLOTS = 8
 """Slots of a round that are followed: each, or a sample of all but the last."""
 _POINTS = 360
@@ -79,6 +81,7 @@ def find_slot_percentiles(
     Inf if the slots, the thread, the link or the window cannot carry the calls; NaN if a turn has
     slots for more than `MOST_CALLS` calls.
     """
+    requests = requests._replace(window=np.minimum(requests.window, _WIDEST))
     parts = np.sum([*slots, *requests], axis=0)
     few = slots.period <= MOST_CALLS * slots.batch
     result = np.tile(np.where(few & np.isposinf(parts), np.inf, np.nan), (len(levels), 1))
@@ -108,7 +111,7 @@ def _count_calls(
     The chance that a call delays the k-th one after it falls as ``exp(−k (ρ − 1 − ln ρ))``. Both
     numbers are powers of √2. So many designs have the same ones.
     """
-    cycle = np.maximum(np.minimum(requests.window, MOST_CALLS), np.ceil(slots.period / slots.batch))
+    cycle = np.maximum(requests.window, np.ceil(slots.period / slots.batch))
     cycle = 2 * cycle.astype(np.int64)
     times, arrivals = _follow(
         slots, requests, _sample_slots(slots)[0], 2 * int(cycle.max(initial=1))
@@ -120,6 +123,7 @@ def _count_calls(
         far = 12 + _FAR / (load - 1 - np.log(load))
         own = np.arange(len(arrivals))[:, None] < 2 * cycle
         mean = np.where(own, arrivals.max(axis=2), 0.0).max(axis=0)
+        mean = np.clip(np.nan_to_num(mean), 0.0, 2 * _WIDEST)  # of huge times, rounding
         most = mean + 8 * np.sqrt(mean) + 8
     far = np.clip(np.nan_to_num(far), 2 * cycle, _MOST_FOLLOWED)
     calls, most = (np.exp2(np.ceil(2 * np.log2(x)) / 2).astype(np.int64) for x in (far, most))

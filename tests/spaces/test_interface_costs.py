@@ -1,5 +1,6 @@
 """Interfaces with measured costs: next to the fits of the kept tables and to printed values."""
 
+import numpy as np
 import pytest
 
 from benchmarks.measured_accuracy import BY, MEASURED
@@ -58,6 +59,15 @@ def test_two_printed_times_give_latency_and_slope() -> None:
     assert value(entry, "interface_latency_per_byte", "s/B") == pytest.approx(slope, rel=0.01)
     fixed = sum(value(entry, name, "s") for name in ("interface_overhead", "interface_latency"))
     assert fixed == pytest.approx(blocks[8], rel=0.005)
+
+
+def test_printed_rates_of_packets_give_the_fixed_cost_of_a_dma_without_a_driver() -> None:
+    blocks, rates = np.array([1, 20, 100]), np.array([104e6, 408e6, 466e6])
+    slope, fixed = np.polyfit(blocks * 16, blocks * 128 / rates, 1)
+    parts = [value("dma-cc13x2", name, "s") for name in ("interface_overhead", "interface_latency")]
+    assert sum(parts) == pytest.approx(fixed, rel=0.01)
+    bound = ROWS["dma-cc13x2"].values["interface_latency_per_byte"].range[1]
+    assert float(bound) == pytest.approx(1e9 * slope, rel=0.01)
 
 
 KINDS = (

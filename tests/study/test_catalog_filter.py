@@ -163,10 +163,11 @@ def test_a_variable_takes_the_entries_that_a_condition_selects() -> None:
     chosen = filter_catalog(ENGINES, condition)
     made = study({"where": condition})
     result = made.run()
-    assert result.certificate.designs == len(complete(chosen)) == len(chosen.rows)
+    assert result.certificate.designs == len(complete(chosen)) > 2
     rates = {
         n: value(r, "engine_clock", "Hz") * 64 / value(r, "clocks_per_element", "1")
         for n, r in chosen.rows.items()
+        if n in complete(chosen)
     }
     best = result.front.designs.sort_values("data_rate").iloc[-1]
     assert best["engine"] == max(rates, key=lambda n: rates[n])

@@ -127,3 +127,24 @@ def test_answer_names_each_kernel_and_the_baseline() -> None:
     fields = result().explain(result().nash()).values
     assert {"aes", "sha256", "sha512", "deflate", "inflate"} <= fields.keys()
     assert "not built" in set(result().designs["sha512"])
+
+
+@pytest.mark.parametrize(
+    ("extension", "size", "set_up", "built"),
+    [
+        (False, "8 KiB", "12 us", {"aes", "sha256", "sha512", "deflate", "inflate"}),
+        (False, "1 KiB", "43 us", {"deflate"}),
+        (True, "8 KiB", "12 us", {"sha512", "deflate", "inflate"}),
+    ],
+)
+def test_code_of_the_cores_and_the_driver_decide_what_is_built(
+    tmp_path: Path, extension: bool, size: str, set_up: str, built: set[str]
+) -> None:
+    text = (ROOT / "studies" / "soc.toml").read_text(encoding="utf-8")
+    text = text.replace('value = "12 us"', f'value = "{set_up}"').replace('"8 KiB"', f'"{size}"')
+    if extension:
+        text = re.sub(r'row = "((?:aes|sha-256)[\w-]*am62x)"', r'row = "\1-armv8"', text)
+    (tmp_path / "soc.toml").write_text(text, encoding="utf-8")
+    design = dse.load(tmp_path / "soc.toml").run().nash()
+    kernels = {"aes", "sha256", "sha512", "deflate", "inflate"}
+    assert {kernel for kernel in kernels if design[kernel] != "not built"} == built

@@ -137,7 +137,7 @@ The prediction (`python -m benchmarks.system_prediction`) uses none of them.
 * **Interface**: the fixed cost is from three other machines with kernel crypto engines.
   It is their geometric mean in cycles of their hosts: {middle} here.
   The three give {low} to {high}.
-  Assumption: data move while the engine works, and cost no time of their own.
+  Assumption: data move while the engine works, and cost no extra time.
 
 | size | host, predicted | against measured | accelerated, predicted | against measured |
 |---|--:|--:|--:|--:|

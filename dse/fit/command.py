@@ -195,7 +195,7 @@ def _target_problems(
             yield Problem(option, f"there is no folder {target.parent}", "make it first")
         elif target.exists() and not force:
             yield Problem(option, f"{target} is there already", "--force replaces it")
-        taken.setdefault(place, f"what {option} writes")
+        taken.setdefault(place, f"the file of {option}")
 
 
 def as_text(fit: Fit | LoadFit) -> str:

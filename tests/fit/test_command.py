@@ -99,8 +99,10 @@ granularity = "4 KiB"
 measured = { catalog = "fitted.toml", options = [OPTIONS] }
 [[objective]]
 minimize = "break_even"
+own_host = true
 [[objective]]
 maximize = "speedup"
+own_host = true
 """
 
 
@@ -336,7 +338,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
         text = str(refused.value)
         assert "-o: " in text
         assert "is the table of times itself" in text
-        assert f"--json: {same} is what --html writes" in text
+        assert f"--json: {same} is the file of --html" in text
         assert "did you mean 'overhead'" in text
     with pytest.raises(InputError, match=r"mine.toml is there already\n +--force replaces it"):
         run(table, catalog=mine)
@@ -429,6 +431,7 @@ def test_overrides_and_rows_of_a_variable_vary_on_their_own(folder: Path) -> Non
     kernel = given["inputs"].pop("kernel")
     kernel["options"] = ["pr11182", "openwrt1547"]
     del kernel["row"]
+    given["objective"][0]["own_host"] = True
     study = loaded(folder, {**given, "space": {**given["space"], "kernel": kernel}})
     assert {"overhead of pr11182", "overhead of openwrt1547"} <= set(study.uncertainty.inputs)
     assert len(study.run().front) == 1

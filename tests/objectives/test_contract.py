@@ -17,7 +17,7 @@ MODELS = {
 SAMPLES = {
     "objectives.sharing:simulated_latency": 8,  # it simulates
     "objectives.sharing:call_crossing": 1_024,  # most are one element, or never
-    "objectives.sharing:call_percentiles": 4,  # a design takes milliseconds
+    "objectives.sharing:call_percentiles": 16,  # a design takes milliseconds
 }
 FIXED = {"schedule_period": 12.0}  # a schedule of a million slots takes seconds
 

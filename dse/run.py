@@ -14,8 +14,8 @@ import numpy as np
 
 from dse.evaluate.audit import RepeatabilityError, audit
 from dse.evaluate.failures import DesignError
+from dse.evaluate.graph_summary import list_steps
 from dse.evaluate.model_graph import ModelError
-from dse.evaluate.trace import steps
 from dse.explain.targets import answer_target, find_useless_designs
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import folder as files
@@ -34,7 +34,7 @@ from dse.search.diagnosis import (
 )
 from dse.search.formulation import refuse_own_hosts
 from dse.search.outcome import Outcome
-from dse.search.reproduction import Reproduction, reproduce
+from dse.search.verification import Verification, verify_outcome
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers, is_late
 from dse.study.execution import METHOD, choose_search, workers_of
 from dse.study.study import ResolvedStudy
@@ -323,7 +323,7 @@ def is_checkpoint_due(state: Progress, kept: int) -> bool:
 # Check
 
 
-def _check(session: _Session, ended: _Ended) -> Reproduction | None:
+def _check(session: _Session, ended: _Ended) -> Verification | None:
     """Evaluate designs again before their front is certified; None if nothing is to be checked.
 
     Raises
@@ -338,7 +338,7 @@ def _check(session: _Session, ended: _Ended) -> Reproduction | None:
     if study.evaluator.model_graph.models and (claims or not ended.goes_on):
         try:
             workers = replace(session.workers, until=NEVER)
-            check = workers.call(reproduce, study.evaluator, outcome)
+            check = workers.call(verify_outcome, study.evaluator, outcome)
         except RepeatabilityError as error:
             session.drop_checkpoint()
             raise StoppedError(f"{study.name}: {error} No result is kept.") from error
@@ -370,7 +370,7 @@ def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
 # Keep
 
 
-def _keep(session: _Session, ended: _Ended, check: Reproduction | None, began: float) -> Result:
+def _keep(session: _Session, ended: _Ended, check: Verification | None, began: float) -> Result:
     """Make the result; write storage, tables, and a checkpoint if another run can continue."""
     study, out, store, outcome = session.study, session.out, session.store, ended.outcome
     seconds, earlier = time.monotonic() - began, session.earlier
@@ -523,7 +523,7 @@ def report(
     ranking = ranking_section(explanations[0].ranking if explanations else {})
     system = system_section(study, result, choice) if explains else []
     sections = [*system, *provenance_section(provenance), *uncertain, *ranking, *sections]
-    model_graph = steps(study.evaluator)
+    model_graph = list_steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, model_graph, answer)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")

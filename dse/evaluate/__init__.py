@@ -11,8 +11,8 @@
 * `lookup_tables`: models that are run once for inputs that repeat.
 * `pace`: processor seconds per design, which separate formulas from simulators.
 * `audit`: models checked against their contract, before a search and after it.
-* `input_ranges`: uncertain inputs at their middles, and input values at the limits of their ranges.
+* `input_variation`: uncertain inputs at their middles, and input values at the limits of a range.
 * `target`: bounds on objectives, answered by the front.
-* `trace`: which model feeds which, and which variables affect which objectives.
+* `graph_summary`: which model feeds which, and which variables affect which objectives.
 * `front`: the designs that no other dominates.
 """

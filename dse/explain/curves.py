@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Conditions, Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.input_ranges import without_samples
+from dse.evaluate.input_variation import without_samples
 from dse.evaluate.model_graph import Key, ModelGraph
 from dse.explain.sensitivity import common_domain, gain_factor, improvable_inputs, improve_input
 from dse.model.quantity import Array, Quantity

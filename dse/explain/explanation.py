@@ -13,7 +13,7 @@ import pandas as pd
 from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import skip_errors
-from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.input_variation import fix_at_middles
 from dse.evaluate.model_graph import why_undefined
 from dse.evaluate.space import Points
 from dse.explain.advice import (

@@ -10,7 +10,7 @@ import pandas as pd
 
 from dse.evaluate.criteria import in_words, scenario, scenarios
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.input_variation import fix_at_middles
 from dse.evaluate.model_graph import Key
 from dse.evaluate.space import Choice, Points, held
 from dse.evaluate.table_space import TableSpace

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import find_nash_design, is_nondominated
-from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.input_variation import fix_at_middles
 from dse.explain.advice import find_steps, first_change
 from dse.explain.changes import ENTRY, SPACE, describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost

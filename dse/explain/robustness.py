@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Conditions, Reduction, scenarios
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated, scaled
-from dse.evaluate.input_ranges import without_samples
+from dse.evaluate.input_variation import without_samples
 from dse.evaluate.samples import sample_count
 from dse.evaluate.space import Choice, Points
 from dse.evaluate.table_space import TableSpace

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
-from dse.evaluate.input_ranges import InputRange, fix_at_middles, vary_one_at_a_time
+from dse.evaluate.input_variation import InputRange, fix_at_middles, vary_one_at_a_time
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.samples import Distribution, Source, Uncertainty
 from dse.evaluate.space import Points

@@ -19,9 +19,9 @@ from dse.fit.measurement_fit import Fit
 from dse.fit.queue import LoadFit
 from dse.model.quantity import Array
 from dse.model.values import show
-from dse.report.axes import NEUTRAL, PALETTE, Plot, byte_ticks
+from dse.report.page_assets import plotly_js
 from dse.report.payload import as_json
-from dse.report.shell import plotly_js
+from dse.report.scales import NEUTRAL, PALETTE, Plot, byte_ticks
 
 _DRAW = """
 for (const [at, plot] of JSON.parse(document.getElementById("plots").textContent).entries()) {

@@ -1,11 +1,11 @@
 """The report: one file that explains a result in any browser, without a network.
 
-* `axes`: colours, titles and ticks, and the place of infinity
-* `front`: the designs in pictures, and the looks of each column
+* `scales`: colours, titles and ticks, and the place of infinity
+* `front_view`: the designs in pictures, and the looks of each column
 * `figures`: the front for scripts, by plotly
 * `panels`: pictures and tables of a run, of a design and of sections
 * `plots`: curves, optimization regions, convergence, and the pictures of sections
 * `payload`: the data of the page as JSON, and the study of a selection
-* `shell`: style, scripts and policy of every page
+* `page_assets`: style, scripts and policy of every page
 * `page`: the page, with ``page.html`` and ``*.js``; it needs jinja2
 """

@@ -15,8 +15,8 @@ from plotly.subplots import make_subplots
 
 from dse.model.values import prefixed, show_value, titled
 from dse.problems import InputError, Problem, nearest
-from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale, placed, plain
-from dse.report.front import MANY, Shown, default_axes, held, shown
+from dse.report.front_view import MANY, Shown, choose_designs, default_axes, describe_column
+from dse.report.scales import NEUTRAL, PALETTE, VALUES, color_scale, placed, plain
 from dse.result.record import Result
 
 if TYPE_CHECKING:  # plotly's graph objects are loaded when the first of them is named
@@ -47,8 +47,8 @@ def front_figure(
     if unknown:
         problems = [Problem("", f"no column '{n}'", nearest(n, result.columns)) for n in unknown]
         raise InputError(result.name, problems)
-    drawn = held(result)
-    across, up, colored = (shown(result, drawn, name) for name in names)
+    drawn = choose_designs(result)
+    across, up, colored = (describe_column(result, drawn, name) for name in names)
     kind = go.Scattergl if len(drawn.designs) > MANY else go.Scatter
     figure = go.Figure(layout={"template": "plotly_white", "title": plain(result.name)})
     of_front = (

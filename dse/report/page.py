@@ -10,13 +10,13 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from dse.evaluate.trace import Step
+from dse.evaluate.graph_summary import Step
 from dse.explain.explanation import Explanation
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import count, plural, show_value
+from dse.report.page_assets import plotly_js, policy, style
 from dse.report.payload import as_json, payload
-from dse.report.shell import plotly_js, policy, style
 from dse.result.files import write_text
 from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_ground
@@ -61,7 +61,7 @@ def write_report(
     sections : sequence of Section
         The sections that the study's models add.
     model_graph : sequence of Step
-        The models in their order; see `dse.evaluate.trace.steps`.
+        The models in their order; see `dse.evaluate.graph_summary.steps`.
     answer : Answer, optional
         The page begins with it.
 

@@ -12,7 +12,6 @@ from dse.explain.curves import Curve, Regions, find_best_point
 from dse.explain.explanation import Explanation
 from dse.model.section import Section, SectionPart, Table, Tree
 from dse.model.values import cell, conditioned, decimals, number, show_value, worded
-from dse.report.axes import Plot
 from dse.report.plots import (
     convergence_plot,
     curve_plot,
@@ -21,6 +20,7 @@ from dse.report.plots import (
     regions_plot,
     section_plot,
 )
+from dse.report.scales import Plot
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 

@@ -26,9 +26,18 @@ from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
 from dse.model.units import UnitError, read, vocabulary
 from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, show_value
-from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
-from dse.report.front import HELD, MANY, MOST, Shown, bests, default_axes, held, shown
+from dse.report.front_view import (
+    HELD,
+    MANY,
+    MOST,
+    Shown,
+    choose_designs,
+    default_axes,
+    describe_column,
+    list_best,
+)
 from dse.report.panels import of_design, of_run, section_data
+from dse.report.scales import NEUTRAL, PALETTE, VALUES, color_scale
 from dse.result.record import ROLES, Result
 from dse.study.input_files import to_toml
 
@@ -48,7 +57,7 @@ def payload(
     """
     explained = [e.design for e in explanations]
     cut = {number: k for k, each in enumerate(result.cuts) for number in each.first}
-    drawn = held(result, [*explained, *cut, *([] if start is None else [start])], HELD)
+    drawn = choose_designs(result, [*explained, *cut, *([] if start is None else [start])], HELD)
     feasible = drawn.designs["feasible"].to_numpy(bool)
     units = {name: column.unit for name, column in result.columns.items()}
     return {
@@ -61,11 +70,11 @@ def payload(
                 "condition": o.condition,
                 "best": _row(drawn.designs, best) if best is not None else None,
             }
-            for o, best in zip(result.objectives, bests(result), strict=True)
+            for o, best in zip(result.objectives, list_best(result), strict=True)
         ],
         "roles": list(ROLES.items()),
         "columns": [
-            _column(shown(result, drawn, name)) | {"choices": list(column.options)}
+            _column(describe_column(result, drawn, name)) | {"choices": list(column.options)}
             for name, column in result.columns.items()
         ],
         "designs": _packed(drawn.designs.index.to_numpy(np.float64)),

@@ -34,7 +34,7 @@ function themed(layout) {
   return result;
 }
 /* Where the rows of a column are drawn: infinite values on a rail beyond the front, and not what
-   dominated designs have beyond it. Scales, rails, ranges and ticks come from dse.report.front. */
+   dominated designs have beyond it. Scales, rails, ranges and ticks come from dse.report.scales. */
 const scaleOf = (column, log) => column.scales[Number(log)];
 function coordinates(column, log, rows) {
   if (!column.number) return { values: rows.map((row) => plain(column.values[row])), rail: null };

@@ -13,7 +13,7 @@ from dse.explain.curves import Curve, Line, Regions, find_best_point
 from dse.model.quantity import Array
 from dse.model.section import Bars, Heatmap, Lines, Tree
 from dse.model.values import infinite_word, number, prefixed, short, show, titled, worded
-from dse.report.axes import (
+from dse.report.scales import (
     NEUTRAL,
     PALETTE,
     SHADES,

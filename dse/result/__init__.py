@@ -3,9 +3,9 @@
 `record`
     A result: designs, certificate, front, and its answer to a target.
 `tables`
-    The tables of a result, from the outcome of a search.
+    The tables of a result: from the outcome of a search, and as CSV files.
 `folder`
-    The run folder: its summary, its tables, its copy of the study.
+    The run folder: its summary and its copy of the study.
 `files`
     Files that are written whole or not at all, and the state of an unfinished search.
 `lease`, `progress`

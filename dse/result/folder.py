@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -18,8 +18,9 @@ from dse.boundary import reader
 from dse.evaluate.criteria import Objective, Reduction
 from dse.model.values import listed
 from dse.problems import InputError, Problem, check_regular
-from dse.result.files import sweep, write_bytes, write_json, write_whole
+from dse.result.files import sweep, write_bytes, write_json
 from dse.result.record import Certificate, Column, Cut, Result, TargetAnswer
+from dse.result.tables import read_designs, write_designs
 from dse.study.input_files import MARKER as MARKER
 from dse.study.input_files import Outside, read_toml, sha256_of
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
@@ -36,9 +37,6 @@ TIMEOUT = "timeout"
 _LARGEST_SUMMARY = 1 << 30  # bytes: the curves of convergence may be long
 _SCRIPT = "study.json"  # the copy of a study that a script made
 _AGAIN = "run the study again with --fresh"
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet that opens a CSV file runs the cells which begin with one of these."""
-_TEXT = "'"  # spreadsheets read the rest of the cell as a text
 
 
 def default_folder(name: str) -> Path:
@@ -398,68 +396,3 @@ def read_answer(folder: Path) -> dict[str, Any]:
         return {}
     answer: dict[str, Any] = read_json(folder / SUMMARY).get("answer", {})
     return answer
-
-
-# Tables as CSV files: a spreadsheet never runs a cell as a formula
-
-
-def protect_cell(text: str) -> str:
-    """Return a text for a cell: a text that a spreadsheet would run gets an apostrophe in front.
-
-    >>> [protect_cell(text) for text in ("=A1", "-x", "-5", "aes", "'s")]
-    ["'=A1", "'-x", '-5', 'aes', "''s"]
-    """
-    formula = text.startswith(_FORMULAS) and not _is_number(text)
-    return _TEXT + text if formula or text.startswith(_TEXT) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return not text.startswith(("\t", "\r"))
-
-
-def write_designs(designs: pd.DataFrame, front: Path, whole: Path) -> None:
-    """Write all designs into one file and the front into another, both or none.
-
-    The file of the front lacks the columns ``feasible`` and ``on_front``.
-    """
-    table = designs.rename(columns=protect_cell)
-    for name in [n for n in table if not pd.api.types.is_numeric_dtype(table[n].dtype)]:
-        cells = {text: protect_cell(text) for text in table[name].unique() if isinstance(text, str)}
-        if any(text != cell for text, cell in cells.items()):
-            table[name] = table[name].map(lambda text, cells=cells: cells.get(text, text))
-    short = table[table["on_front"].to_numpy(dtype=bool)].drop(columns=["feasible", "on_front"])
-
-    def write(short_path: Path, long_path: Path) -> None:
-        short.to_csv(short_path, lineterminator="\n", encoding="utf-8")
-        table.to_csv(long_path, lineterminator="\n", encoding="utf-8")
-
-    write_whole(front, lambda first: write_whole(whole, lambda second: write(first, second)))
-
-
-def read_designs(path: Path, texts: Collection[str], numbers: Collection[str]) -> pd.DataFrame:
-    """Read the file of all designs.
-
-    Parameters
-    ----------
-    texts, numbers : collection of str
-        The columns of each kind.
-    """
-
-    def unprotect(text: str) -> str:
-        return text.removeprefix(_TEXT)
-
-    designs = pd.read_csv(
-        path,
-        index_col="design",
-        dtype={protect_cell(name): str for name in texts},
-        keep_default_na=False,  # an option may be called "None"
-        na_values={protect_cell(name): ["", "nan"] for name in numbers},
-    ).rename(columns=unprotect)
-    for name in texts:
-        if name in designs and designs[name].str.startswith(_TEXT).any():
-            designs[name] = designs[name].map(unprotect)
-    return designs

@@ -20,7 +20,7 @@ from dse.model.quantity import Array
 from dse.model.values import amount, plural, worded
 from dse.problems import DseError, InputError, Problem, nearest
 from dse.search.outcome import count_distinct, describe_count
-from dse.search.reproduction import Reproduction
+from dse.search.verification import Verification
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column", "code"]
 CUT_SHORT = ("timeout", "interrupted")
@@ -124,7 +124,7 @@ class Certificate:
     detectable: float | None = None
     distinct: int = 0
 
-    def checked_on(self, check: Reproduction) -> Certificate:
+    def checked_on(self, check: Verification) -> Certificate:
         """Return the certificate with the designs that were evaluated again."""
         return replace(self, checked=check.designs, detectable=check.detectable)
 

@@ -1,11 +1,12 @@
-"""The tables of a result, made from the outcome of a search."""
+"""The tables of a result: made from the outcome of a search, and as CSV files."""
 
 from __future__ import annotations
 
 import datetime
 import importlib.metadata
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +21,7 @@ from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Quantity
 from dse.model.values import plural
 from dse.problems import without_passwords
+from dse.result.files import write_whole
 from dse.result.record import CUT_SHORT, Certificate, Column, Cut, Result, Role
 from dse.search.base import UNLIMITED, Progress
 from dse.search.diagnosis import (
@@ -38,6 +40,9 @@ SAMPLE = 2_000
 _BEGINNING = Progress(0, 0, 0)
 _MIN_REVIEWED, _REVIEWED = 100, 0.25  # evaluations of a review: at least, and per design
 _EXACT = 2.0**53  # up to here, floats hold all whole numbers
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet that opens a CSV file runs the cells which begin with one of these."""
+_TEXT = "'"  # spreadsheets read the rest of the cell as a text
 
 
 def result_of(
@@ -387,3 +392,68 @@ def cuts_of(constraints: Sequence[Constraint], outcome: Outcome) -> tuple[Cut, .
         Cut(constraint.name, violated, alone, tuple(numbers[first == k].tolist()))
         for k, (constraint, violated, alone) in enumerate(counts)
     )
+
+
+# Tables as CSV files: a spreadsheet never runs a cell as a formula
+
+
+def protect_cell(text: str) -> str:
+    """Return a text for a cell: a text that a spreadsheet would run gets an apostrophe in front.
+
+    >>> [protect_cell(text) for text in ("=A1", "-x", "-5", "aes", "'s")]
+    ["'=A1", "'-x", '-5', 'aes', "''s"]
+    """
+    formula = text.startswith(_FORMULAS) and not _is_number(text)
+    return _TEXT + text if formula or text.startswith(_TEXT) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return not text.startswith(("\t", "\r"))
+
+
+def write_designs(designs: pd.DataFrame, front: Path, whole: Path) -> None:
+    """Write all designs into one file and the front into another, both or none.
+
+    The file of the front lacks the columns ``feasible`` and ``on_front``.
+    """
+    table = designs.rename(columns=protect_cell)
+    for name in [n for n in table if not pd.api.types.is_numeric_dtype(table[n].dtype)]:
+        cells = {text: protect_cell(text) for text in table[name].unique() if isinstance(text, str)}
+        if any(text != cell for text, cell in cells.items()):
+            table[name] = table[name].map(lambda text, cells=cells: cells.get(text, text))
+    short = table[table["on_front"].to_numpy(dtype=bool)].drop(columns=["feasible", "on_front"])
+
+    def write(short_path: Path, long_path: Path) -> None:
+        short.to_csv(short_path, lineterminator="\n", encoding="utf-8")
+        table.to_csv(long_path, lineterminator="\n", encoding="utf-8")
+
+    write_whole(front, lambda first: write_whole(whole, lambda second: write(first, second)))
+
+
+def read_designs(path: Path, texts: Collection[str], numbers: Collection[str]) -> pd.DataFrame:
+    """Read the file of all designs.
+
+    Parameters
+    ----------
+    texts, numbers : collection of str
+        The columns of each kind.
+    """
+
+    def unprotect(text: str) -> str:
+        return text.removeprefix(_TEXT)
+
+    designs = pd.read_csv(
+        path,
+        index_col="design",
+        dtype={protect_cell(name): str for name in texts},
+        keep_default_na=False,  # an option may be called "None"
+        na_values={protect_cell(name): ["", "nan"] for name in numbers},
+    ).rename(columns=unprotect)
+    for name in texts:
+        if name in designs and designs[name].str.startswith(_TEXT).any():
+            designs[name] = designs[name].map(unprotect)
+    return designs

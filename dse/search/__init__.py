@@ -9,7 +9,7 @@
     Parts of guided search: moves between designs, and the values that kriging expects of them.
 `workers`, `cluster`
     Evaluation of batches over threads, processes or a Dask cluster with the same code everywhere.
-`outcome`, `tally`, `convergence`, `reproduction`
+`outcome`, `tally`, `convergence`, `verification`
     The kept designs, counts over all designs, the growth of the front, and its check.
 `portfolio`
     The proven front over all choices of one option per kernel (a package).

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.input_variation import fix_at_middles
 from dse.evaluate.model_graph import Evaluation, ModelError
 from dse.evaluate.pace import measure_pace
 from dse.evaluate.space import Choice, Points, sample_designs

@@ -1,7 +1,6 @@
 """The output of the command line, at any width.
 
-* `terminal`: progress, summaries, explanations
-* `best`: the best designs next to each other
+* `terminal`: progress, summaries with the best designs, explanations
 * `listing`: models and catalogs
 * `layout`: lines and texts of users
 """

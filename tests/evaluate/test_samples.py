@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dse
-from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.input_variation import fix_at_middles
 from dse.evaluate.samples import Distribution as Law
 from dse.explain.robustness import assess_robustness, find_failure_box, sobol_indices
 from dse.model import Floats, Quantity

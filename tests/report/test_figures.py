@@ -15,9 +15,9 @@ from dse.evaluate.criteria import Objective
 from dse.model.values import prefixed
 from dse.problems import InputError
 from dse.report import figures as plot
-from dse.report.axes import placed, scale_of, spans_decades
-from dse.report.front import default_axes, held, shown
+from dse.report.front_view import choose_designs, default_axes, describe_column
 from dse.report.payload import payload
+from dse.report.scales import placed, scale_of, spans_decades
 from dse.result.record import Column, Result
 from tests.report.examples import result, unpacked
 
@@ -30,7 +30,7 @@ def test_the_front_is_drawn_with_every_column_on_hover(objectives: int) -> None:
     trace = figure.data[1]
     x, y, _ = default_axes(found)
     assert len(trace.x) == len(front)
-    scale = shown(found, held(found), y).scale
+    scale = describe_column(found, choose_designs(found), y).scale
     finite = np.isfinite(front[y].to_numpy())
     np.testing.assert_allclose(
         unpacked(trace.y)[finite], front[y].to_numpy()[finite] / scale, rtol=1e-9
@@ -84,7 +84,7 @@ def test_far_dominated_designs_do_not_crush_the_front(name: str) -> None:
     found = result(4, 600)
     far = found.designs.index[found.designs["feasible"] & ~found.designs["on_front"]][0]
     found.designs.loc[far, name] = 1e12
-    column = shown(found, held(found), name)
+    column = describe_column(found, choose_designs(found), name)
     scale = column.scales[True]
     assert scale is not None
     drawn = np.log10(placed(column.values / column.scale, scale.rail, True))
@@ -211,9 +211,9 @@ def test_the_page_and_the_figure_draw_the_same_axes_and_colours() -> None:
 
 def test_a_large_front_is_thinned_and_keeps_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     found = result(6, 12_000)
-    monkeypatch.setattr("dse.report.front.MOST", 100)
+    monkeypatch.setattr("dse.report.front_view.MOST", 100)
     explained = int(found.front.designs.index[77])
-    drawn_few = held(found, [explained])
+    drawn_few = choose_designs(found, [explained])
     numbers = drawn_few.designs.index[: drawn_few.front].tolist()
     gaps = np.diff(np.searchsorted(found.front.designs.index, numbers))
     assert gaps.max() <= 2 * len(found.front) / 100  # the sample is even

@@ -19,7 +19,7 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
 from dse.api import StudyResult
-from dse.result.folder import protect_cell
+from dse.result.tables import protect_cell
 from tests.browser import click, column, designs, head, open_report, open_tab
 from tests.report.examples import OPTION, STUDY, Visit, result
 

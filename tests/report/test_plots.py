@@ -12,9 +12,9 @@ import pytest
 
 from dse.explain.curves import Better, Curve, Line
 from dse.model.section import Heatmap, Lines, Tree
-from dse.report.axes import PALETTE, SHADES, VALUES
 from dse.report.panels import of_run
 from dse.report.plots import curve_plot, height, region_colors, regions_plot, section_plot
+from dse.report.scales import PALETTE, SHADES, VALUES
 from tests.report.examples import regions_of, result, unpacked
 
 GRID = np.array([1.0, 2.0, 4.0, 8.0, 16.0])

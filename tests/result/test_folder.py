@@ -21,7 +21,8 @@ import dse
 from dse.problems import InputError
 from dse.result import files
 from dse.result.database import has_trials
-from dse.result.folder import FORMAT, protect_cell, read_designs, study_of, write_designs
+from dse.result.folder import FORMAT, study_of
+from dse.result.tables import protect_cell, read_designs, write_designs
 from dse.run import StoppedError, run
 from dse.search.base import Progress
 from tests.toy import MODEL, STUDY

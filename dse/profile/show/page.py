@@ -24,7 +24,7 @@ from dse.profile.show.text import (
     library_words,
     short,
 )
-from dse.report.shell import policy, style
+from dse.report.page_assets import policy, style
 
 GRAPHS = 12  # functions with a picture of their control flow
 LARGEST = 400  # blocks in the picture of a function

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.graph_summary import list_reaches
 from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.samples import Uncertain
 from dse.evaluate.space import Choice, Space
-from dse.evaluate.trace import reaches
 from dse.model.quantity import Quantity
 from dse.study.findings import Findings, Place
 from dse.study.resolve.inputs import Inputs
@@ -78,7 +78,7 @@ def check_effects(file: StudyFile, findings: Findings, evaluator: Evaluator) -> 
 
     Inputs without effect, and variables that affect some objectives only, are noted.
     """
-    model_graph, reached = evaluator.model_graph, reaches(evaluator)
+    model_graph, reached = evaluator.model_graph, list_reaches(evaluator)
     used = set[str]().union(*(names for _, names in _live_names(evaluator)))
     for objective in evaluator.objectives if not isinstance(file, KernelStudyFile) else ():
         if not any(objective.name in reach.objectives for reach in reached.values()):

@@ -30,7 +30,7 @@ from dse.model.units import UnitError, read
 from dse.model.values import plural, show, worded
 from dse.problems import InputError, Problem
 from dse.search.base import SearchSettings, Start, method_of
-from dse.search.reproduction import reproduce
+from dse.search.verification import verify_outcome
 from dse.study.schema import ChainTable, SharedEngineTable
 
 Signs: TypeAlias = Mapping[str, tuple[int, ...]]
@@ -203,7 +203,7 @@ def _search(evaluator: Evaluator, signs: Signs) -> Points:
             pass
         outcome = search.outcome()
         if evaluator.model_graph.models:
-            reproduce(searched, outcome)
+            verify_outcome(searched, outcome)
     except DesignError as error:
         raise InputError("", [Problem("", str(error))]) from error
     rows = np.flatnonzero(outcome.on_front)

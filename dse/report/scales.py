@@ -1,4 +1,4 @@
-"""Axes: colours, titles, ticks, and how numbers lie on an axis, infinity included.
+"""Scales: colours, titles, ticks, and how numbers lie on an axis, infinity included.
 
 The axes are plain data for Python's figures and the report's script.
 """

@@ -1,4 +1,4 @@
-"""The model graph as `dse check` and the report show it, and what each variable reaches."""
+"""The model graph as `dse check` and the report show it, and the effect of each variable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dse
-from dse.evaluate.trace import reaches, steps
+from dse.evaluate.graph_summary import list_reaches, list_steps
 from dse.terminal import Terminal
 from tests.chain import MODELS, study
 
@@ -29,7 +29,9 @@ def test_each_model_is_shown_with_the_origin_of_its_inputs() -> None:
             {"minimize": "area"},
         ],
     )
-    assert [(step.model, step.gives, dict(step.takes)) for step in steps(content.evaluator)] == [
+    assert [
+        (step.model, step.gives, dict(step.takes)) for step in list_steps(content.evaluator)
+    ] == [
         ("engine", ("carried", "area"), {"variable": ("lanes",), "row of kind": ("size",)}),
         ("queue", ("utilization", "latency"), {"input": ("call_rate",), "engine": ("carried",)}),
         (
@@ -46,11 +48,11 @@ def test_each_model_is_shown_with_the_origin_of_its_inputs() -> None:
 
 def test_defaults_and_several_conditions_are_shown() -> None:
     path = ROOT / "studies" / "compress.toml"
-    found = {step.model: step for step in steps(dse.load(path).evaluator)}
+    found = {step.model: step for step in list_steps(dse.load(path).evaluator)}
     assert found["objectives.communication:function_calls"].takes["default"]
     over = {"minimize": "latency", "over": {"size": [16, 32, 48, 64, 80]}, "reduce": "max"}
     two = made(objective=[over, {"minimize": "area", "at": {"size": 64}}])
-    (first, _) = steps(two.evaluator)
+    (first, _) = list_steps(two.evaluator)
     assert first.takes["condition"] == ("over size = 16 B … 80 B", "at size = 64 B")
 
 
@@ -80,7 +82,7 @@ def test_a_variable_that_moves_only_some_objectives_is_noted() -> None:
     noted, free = content.run().notes
     assert (noted,) == content.notes
     assert free.startswith("space.size is best at 32 B in ")  # it has no price here
-    reach = reaches(content.evaluator)
+    reach = list_reaches(content.evaluator)
     assert reach["lanes"].objectives == ("latency", "area", "peak")
     assert reach["lanes"].others == ()
     assert reach["size"].objectives == ("latency", "area")

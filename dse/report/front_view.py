@@ -1,7 +1,7 @@
 """The front as all pictures and tables show it: its designs, and the looks of each column.
 
-The page and Python's figure draw the same data: `held` chooses the designs, `shown` describes a
-column of them.
+The page and Python's figure draw the same data: `choose_designs` chooses the designs, and
+`describe_column` describes a column of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
 from dse.model.values import conditioned, decimals, infinite_word, prefixed, titled
-from dse.report.axes import Scale, evenly, scale_of, spans_decades
+from dse.report.scales import Scale, evenly, scale_of, spans_decades
 from dse.result.record import Result
 
 MANY = 3_000
@@ -49,7 +49,9 @@ class Held(NamedTuple):
     nash: int | None
 
 
-def held(result: Result, explained: Collection[int] = (), most: int | None = None) -> Held:
+def choose_designs(
+    result: Result, explained: Collection[int] = (), most: int | None = None
+) -> Held:
     """Choose the designs to draw.
 
     A thinned front keeps the best, Nash and explained designs.
@@ -70,7 +72,7 @@ def held(result: Result, explained: Collection[int] = (), most: int | None = Non
         middle = int(front[result.front.nash_row])
     kept = front
     if len(front) > most:
-        always = np.flatnonzero(on_front & (wanted | result.designs.index.isin(bests(result))))
+        always = np.flatnonzero(on_front & (wanted | result.designs.index.isin(list_best(result))))
         always = always if middle is None else np.union1d(always, middle)
         rest = np.delete(front, np.searchsorted(front, always))
         kept = np.union1d(evenly(rest, most - len(always)), always)
@@ -81,7 +83,7 @@ def held(result: Result, explained: Collection[int] = (), most: int | None = Non
     return Held(result.designs.iloc[rows], len(kept), len(front), place)
 
 
-def bests(result: Result) -> list[int | None]:
+def list_best(result: Result) -> list[int | None]:
     """Return the number of the design that is best in each objective; None if there is none."""
     if not len(result.front):
         return [None for _ in result.objectives]
@@ -135,7 +137,7 @@ class Shown(NamedTuple):
     values: NDArray[Any]
 
 
-def shown(result: Result, drawn: Held, name: str) -> Shown:
+def describe_column(result: Result, drawn: Held, name: str) -> Shown:
     """Return the looks of a column of the held designs."""
     column = result.columns[name]
     series = drawn.designs[name]

@@ -1,4 +1,4 @@
-"""Reproduction: the check of a search before its front is certified.
+"""Verification: the check of a search before its front is certified.
 
 Designs of the front and others drawn at random are evaluated again, in another way. A search that
 claims that its front is complete must also have no better design among the random ones.
@@ -34,7 +34,7 @@ _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Verification:
     """The designs that gave the same values again.
 
     Parameters
@@ -59,7 +59,7 @@ def detectable_fraction(random: int) -> float:
     return 1.0 - (1.0 - _CONFIDENCE) ** (1.0 / random) if random else 1.0
 
 
-def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduction:
+def verify_outcome(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Verification:
     """Evaluate designs of a search again: the front, and random designs.
 
     Raises
@@ -88,8 +88,8 @@ def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduc
     if outcome.gap is not None:  # the designs that a search by bounds keeps are not random
         fresh = sample_designs(evaluator.space, count)
         compare_with_front(evaluator, outcome, fresh, evaluate_differently(evaluator, fresh))
-        return Reproduction(len(rows) + count, detectable_fraction(count))
-    return Reproduction(len(rows), 0.0 if len(rows) >= total else detectable_fraction(len(others)))
+        return Verification(len(rows) + count, detectable_fraction(count))
+    return Verification(len(rows), 0.0 if len(rows) >= total else detectable_fraction(len(others)))
 
 
 def _best_first(evaluator: Evaluator, outcome: Outcome, rows: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -52,7 +52,7 @@ class Reach:
     unmoved: tuple[str, ...]
 
 
-def steps(evaluator: Evaluator) -> tuple[Step, ...]:
+def list_steps(evaluator: Evaluator) -> tuple[Step, ...]:
     """Return the models that an evaluation runs, in the order of running."""
     model_graph, requests = evaluator.model_graph, evaluator.requests()
     models = {model.name: model for model in model_graph.models}
@@ -103,7 +103,7 @@ def _origin(
     return "default", f"{name} = {model.defaults[name]:g}"
 
 
-def reaches(evaluator: Evaluator) -> dict[str, Reach]:
+def list_reaches(evaluator: Evaluator) -> dict[str, Reach]:
     """Return for each variable the names that depend on it, by the model graph."""
     owners = evaluator.space.quantities()
 

@@ -13,7 +13,7 @@ from benchmarks.adversarial_models import CASES, HONEST, VARIABLE, Case, write_s
 from dse.cli import commands
 from dse.problems import InputError
 from dse.run import StoppedError
-from dse.search.reproduction import detectable_fraction, sample_size
+from dse.search.verification import detectable_fraction, sample_size
 
 
 def _study(case: Case, folder: Path, values: int = 24) -> dse.Study:

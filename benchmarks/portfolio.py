@@ -80,7 +80,7 @@ def tolerance() -> None:
 def cover() -> None:
     portfolio = accelerators(8, 200, 4)
     for floors in (None, [1.0, 1_000.0, 1_000.0, 1_000.0]):
-        merging = Merging(portfolio, 0.0, floors, 20_000, capacity=200_000, threads=THREADS)
+        merging = Merging(portfolio, 0.0, floors, 20_000, capacity=100_000, threads=THREADS)
         measure(f"8 kernels, 200 options, 4 objectives, floors {floors}", merging)
     merging = Merging(random_amounts(8, 1_000, 4), points=20_000, threads=THREADS)
     measure("8 kernels, 1,000 options at random, 4 objectives", merging)
@@ -88,6 +88,8 @@ def cover() -> None:
 
 def excess(front: Array, others: Array) -> float:
     """Return by how much, at most, the best point of the front for another is above it."""
+    if not len(front):
+        return np.inf if len(others) else 0.0
     parts = np.array_split(others, max(1, len(front) * len(others) // 2**22))
     differences = ((front - part[:, None]).max(axis=2).min(axis=1) for part in parts)
     return max((float(d.max()) for d in differences if len(d)), default=0.0)

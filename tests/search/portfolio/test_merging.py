@@ -7,6 +7,7 @@ import pytest
 
 from dse.model import Array
 from dse.search.portfolio.merging import Merging, State, merge
+from dse.search.portfolio.portfolio import Portfolio
 from dse.search.workers import Threads
 from tests.search.portfolio.systems import (
     accelerators,
@@ -72,6 +73,23 @@ def test_workers_and_checkpoints_do_not_change_the_front() -> None:
     front = merging.front(state)
     assert (front.choices == alone.choices).all()
     assert front.objectives.tobytes() == alone.objectives.tobytes()
+
+
+def test_a_bounded_merge_says_so_and_still_covers_the_limited_front() -> None:
+    unlimited = accelerators(4, 30, 3)
+    limits = np.array([np.inf, 12_000.0, 15_000.0])
+    portfolio = Portfolio(unlimited.options, limits, evaluate_sums)
+    exact = merge(portfolio).objectives
+    front = merge(portfolio, capacity=300)
+    assert max(front.kept) <= 300 < len(exact)
+    assert (front.sums <= limits).all()
+    covered = exact
+    if not front.strict:  # near the limits nothing is promised
+        raised = exact + front.tolerance * np.maximum(exact, front.floors)
+        covered = exact[(raised <= limits).all(axis=1)]
+    allowed = covered + front.proven * np.maximum(np.abs(covered), front.objective_floors)
+    assert len(covered) > 100
+    assert excess(front.objectives, allowed) <= 1e-9
 
 
 def test_a_bounded_front_covers_the_exact_one_within_its_tolerance() -> None:

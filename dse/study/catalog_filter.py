@@ -35,7 +35,8 @@ def filter_catalog(catalog: Catalog, condition: str) -> Catalog:
     rows = list(catalog.rows.values())
     names = dict.fromkeys(name for row in rows for name in row.text)
     facts = {"entry": [*catalog.rows]} | {n: [row.text.get(n, "") for row in rows] for n in names}
-    numbers = {name: entry_values(rows, name) for row in rows for name in row.values}
+    quantities = dict.fromkeys(name for row in rows for name in row.values)
+    numbers = {name: entry_values(rows, name) for name in quantities}
     fields = {name: Field("", tuple(dict.fromkeys(texts))) for name, texts in facts.items()}
     fields |= {name: Field(unit) for name, (unit, _) in numbers.items()}
     columns = {name: values for name, (_, values) in numbers.items()}

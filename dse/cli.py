@@ -211,7 +211,7 @@ def _end_again(first: float, *_: Any) -> None:
     help="Ask this question about the program. communication (the default): which functions to "
     "accelerate. partition: which basic blocks to move, and where the accelerator joins the memory "
     "hierarchy. offload: which function, behind which interface, shared by how many threads. "
-    "system: which functions get engines of their own, behind one link and within one area.",
+    "system: which functions get engines, behind one link and within one area.",
 )
 @option("--kernel", metavar="NAME", help="Study this kernel, such as aes: dse list kernels.")
 @option("--host", metavar="NAME", help="Use this host, such as sparc-t4: dse list platforms.")

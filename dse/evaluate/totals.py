@@ -56,7 +56,7 @@ class Total:
 
 
 def part_name(kernel: str, total: str) -> str:
-    """Return the name of what a kernel adds to a total."""
+    """Return the name of a kernel's part of a total."""
     return f"{kernel}_{total}"
 
 
@@ -89,7 +89,7 @@ class System:
     names : mapping of str to tuple of str
         By variable: its options. A variable is a kernel, or several that share something.
     options : mapping of str to ndarray, shape (options, totals)
-        By variable: what each option adds.
+        By variable: the amounts that each option adds.
     inner : Evaluator
         The same objectives and constraints, with a continuous variable for each total.
     """

@@ -41,7 +41,7 @@ class KernelAnswer:
     kernel, option : str
         The kernel, and how it is built.
     values, on_host : mapping of str to float
-        By total: what it adds, and what it adds if it is not built.
+        By total: the amount that it adds, and the amount without an engine.
     fractions : mapping of str to float
         By total: its fraction of the sum; left out if the sum is 0.
     reason : str
@@ -91,7 +91,7 @@ def answer_kernels(study: ResolvedStudy, design: Mapping[str, object]) -> list[K
 
 
 def describe_kernels(study: ResolvedStudy, answers: Sequence[KernelAnswer]) -> dict[str, str]:
-    """Return a line per kernel: how it is built, and what it changes, or why it is not built."""
+    """Return a line per kernel: its option and its changes, or the reason for the host."""
     quantities = study.evaluator.model_graph.quantities
     lines = {}
     for answer in answers:
@@ -125,7 +125,7 @@ def describe_nothing_built(study: ResolvedStudy) -> str:
 
 
 def _important(study: ResolvedStudy, totals: Mapping[str, float]) -> list[str]:
-    """Return the totals, those that an objective or a constraint names first."""
+    """Return the totals; totals that an objective or a constraint names come first."""
     evaluator = study.evaluator
     named = {o.quantity for o in evaluator.objectives} | {c.quantity for c in evaluator.constraints}
     return sorted(totals, key=lambda total: total not in named)
@@ -216,7 +216,7 @@ def _chart(study: ResolvedStudy, system: System, result: Result, cost: Objective
         added = dict(zip(names, system.options[variable][:, column].tolist(), strict=True))
         bars.append((worded(variable), np.array([added[str(name)] for name in shown[variable]])))
     return Bars(
-        f"What to build at each {worded(cost.quantity)}",
+        f"The build at each {worded(cost.quantity)}",
         [f"design {number}" for number in shown.index],
         bars,
         titled(worded(cost.quantity), cost.unit),
@@ -260,7 +260,7 @@ def _order(study: ResolvedStudy, system: System, cost: Objective) -> Table:
 def _price_limits(study: ResolvedStudy) -> list[Table]:
     """Return the best value of each objective if one limit were 20 % higher, of limits that matter.
 
-    Each row is a search of its own, with the same proof.
+    Each row is a separate search with the same proof.
     """
     evaluator, rows = study.evaluator, []
     before = _best_values(evaluator)

@@ -19,7 +19,7 @@ from dse.study.loading import load_function
 QUESTIONS = {
     "communication": "which functions to accelerate, alone or together",
     "partition": "which basic blocks to move, and where the accelerator joins the memory hierarchy",
-    "system": "which functions get engines of their own, behind one link and within one area",
+    "system": "which functions get engines, behind one link and within one area",
     "offload": "which function, behind which interface, shared by how many threads",
 }
 """The questions of a study of a profile, the default first."""

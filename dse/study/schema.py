@@ -640,7 +640,7 @@ class KernelTable(Table):
 
     about: StrictStr = Field("", description="a sentence for the report")
     models: list[ModelEntry] = Field(
-        default_factory=list, description="of its designs; those of [kernels] if absent"
+        default_factory=list, description="of its designs; the models of [kernels] if absent"
     )
     inputs: dict[str, InputTable] = Field(
         default_factory=dict, description="fixed inputs; these replace inputs of [kernels]"
@@ -663,7 +663,7 @@ class KernelTable(Table):
 
 
 class KernelsTable(Table):
-    """What all kernels of a system have in common."""
+    """The common part of all kernels of a system."""
 
     totals: list[Name] = Field(
         min_length=1, max_length=20, description="quantities that add up over the kernels"
@@ -723,7 +723,7 @@ class SystemStudyFile(StudyFile):
     space: dict[str, VariableTable] = Field(
         default_factory=dict, max_length=0, description="none: the kernels are the variables"
     )
-    kernels: KernelsTable = Field(description="what all kernels have in common")
+    kernels: KernelsTable = Field(description="the common part of all kernels")
     kernel: dict[Name, KernelTable] = Field(
         min_length=1, max_length=64, description="the kernels, by name"
     )

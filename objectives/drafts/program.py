@@ -130,7 +130,7 @@ def offload(profile: Path, named: str, name: str) -> str:
 
 
 def system(profile: Path, named: str, name: str) -> str:
-    """Return a study of the functions that get engines of their own on one chip.
+    """Return a study of the functions that get engines on one chip.
 
     Parameters and errors are as of :func:`communication`.
     """

@@ -34,7 +34,7 @@ from objectives.quantities import (
 
 
 class Area(NamedTuple):
-    """What `total_area` gives."""
+    """The output of `total_area`."""
 
     area: Annotated[Array, AREA]
     area_engine: Annotated[Array, Quantity("LUT", "logic of all lanes", low=0, part_of="area")]
@@ -193,7 +193,7 @@ _BITS = 8.0  # of a byte
 
 @dataclass(frozen=True, eq=False)
 class CallBuffers:
-    """What `call_buffers` gives."""
+    """The output of `call_buffers`."""
 
     buffer_bits: Annotated[Array, BUFFER_BITS]
 

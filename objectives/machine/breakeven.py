@@ -78,7 +78,7 @@ EngineDelay = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class CallBreakEven:
-    """What `call_break_even` gives."""
+    """The output of `call_break_even`."""
 
     break_even_guaranteed: Annotated[
         Array,

@@ -47,7 +47,7 @@ from objectives.queues import constant_service_wait
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """What `requests` gives."""
+    """The output of `requests`."""
 
     call_rate: Annotated[Array, CALL_RATE]
 
@@ -72,7 +72,7 @@ def requests(
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """What `link` gives."""
+    """The output of `link`."""
 
     link_time: Annotated[Array, LINK_TIME]
     link_utilization: Annotated[
@@ -147,7 +147,7 @@ def meeting_streams(shared_link: Floats, streams: Floats, total_streams: Floats)
 
 @dataclass(frozen=True, eq=False)
 class Turnaround:
-    """What `turnaround` gives."""
+    """The output of `turnaround`."""
 
     set_up_time: Annotated[Array, SET_UP_TIME]
     travel_time: Annotated[Array, TRAVEL_TIME]
@@ -156,7 +156,7 @@ class Turnaround:
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """What `call_interval` gives."""
+    """The output of `call_interval`."""
 
     call_interval: Annotated[Array, CALL_INTERVAL]
     stream_utilization: Annotated[
@@ -167,7 +167,7 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What `offload_terms` gives: LogCA's, at one granularity."""
+    """The output of `offload_terms`: LogCA's, at one granularity."""
 
     overhead: Annotated[
         Array, Quantity("cycle", "set-up of a call that nothing else hides", "o", low=0)
@@ -302,7 +302,7 @@ def offload_terms(
 
 @dataclass(frozen=True, eq=False)
 class CallTime:
-    """What `call_time` gives."""
+    """The output of `call_time`."""
 
     call_time: Annotated[Array, replace(CALL_TIME, unit="cycle")]
     call_queue_time: Annotated[

@@ -90,7 +90,7 @@ class Elements(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EngineClock:
-    """What `engine_clock` gives."""
+    """The output of `engine_clock`."""
 
     clock_period: Annotated[Array, CLOCK_PERIOD]
     response_time: Annotated[Array, Quantity("s", "time of a pass through a lane", "W_s", low=0)]
@@ -98,7 +98,7 @@ class EngineClock:
 
 @dataclass(frozen=True, eq=False)
 class EngineRate:
-    """What `engine_rate` gives."""
+    """The output of `engine_rate`."""
 
     peak_data_rate: Annotated[
         Array, Quantity("B/s", "data of all streams that the engine takes a second at most", low=0)
@@ -107,7 +107,7 @@ class EngineRate:
 
 @dataclass(frozen=True, eq=False)
 class EngineSize:
-    """What `engine_size` gives."""
+    """The output of `engine_size`."""
 
     engine_area: Annotated[Array, ENGINE_AREA]
     register_area: Annotated[Array, REGISTER_AREA]
@@ -115,7 +115,7 @@ class EngineSize:
 
 @dataclass(frozen=True, eq=False)
 class Engine(EngineClock, EngineRate, EngineSize):
-    """What `engine` gives."""
+    """The output of `engine`."""
 
 
 @model
@@ -203,7 +203,7 @@ def engine(
 
 @dataclass(frozen=True, eq=False)
 class LanesFor:
-    """What `lanes_for` gives."""
+    """The output of `lanes_for`."""
 
     lane_acceleration: Annotated[
         Array, Quantity("1", "acceleration of one lane that nobody shares", low=0)

@@ -376,7 +376,7 @@ def _golden(period: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class EngineLine:
-    """What `engine_line` gives."""
+    """The output of `engine_line`."""
 
     engine_time_per_byte: Annotated[
         Array, Quantity("s/B", "time of a stream's slots for each byte of a call", low=0)

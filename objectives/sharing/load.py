@@ -30,7 +30,7 @@ from objectives.sharing.schedule import LANE_ELEMENTS
 
 @dataclass(frozen=True, eq=False)
 class LaneArrivals:
-    """What `lane_arrivals` gives."""
+    """The output of `lane_arrivals`."""
 
     call_elements: Annotated[
         Array, Quantity("element/call", "elements of a call", "n", low=1, integer=True)
@@ -43,14 +43,14 @@ class LaneArrivals:
 
 @dataclass(frozen=True, eq=False)
 class EngineCount:
-    """What `engine_count` gives: as many as serve all streams."""
+    """The output of `engine_count`: as many as serve all streams."""
 
     engines: Annotated[Array, ENGINES]
 
 
 @dataclass(frozen=True, eq=False)
 class ShareOut(LaneArrivals, EngineCount):
-    """What `share_out` gives."""
+    """The output of `share_out`."""
 
 
 @model

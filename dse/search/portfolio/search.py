@@ -101,7 +101,7 @@ class Sums:
 
 
 class _Merge:
-    """A merge under way: what stays the same, and one state, which each step replaces."""
+    """A merge under way: constants, and one state, which each step replaces."""
 
     def __init__(self, begun: Start) -> None:
         system = find_system(begun.evaluator)

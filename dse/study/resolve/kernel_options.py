@@ -4,8 +4,8 @@ They are "not built" and the Pareto front of a kernel's designs, where the coord
 totals. Any other design is at least as bad in each total, so no system needs it. A total that some
 objective wants low and another high is two coordinates.
 
-Kernels that share an engine, or a chain, are one variable: what one of them adds then depends on
-the others. An option of the variable has a design for each of its kernels.
+Kernels that share an engine, or a chain, are one variable: the amounts of one then depend on the
+others. An option of the variable has a design for each of its kernels.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Options:
     names : tuple of str
         Unique names.
     parts : mapping of str to ndarray, shape (options, totals)
-        By kernel: what it adds to each total.
+        By kernel: the amount that it adds to each total.
     """
 
     names: tuple[str, ...]
@@ -90,7 +90,7 @@ def _coordinates(values: Any, totals: Sequence[str], signs: Signs) -> Array:
 
 
 def combine(parts: Sequence[Options]) -> Options:
-    """Return every combination of one option of each; only options that are built are named."""
+    """Return every combination of one option of each; only built options are named."""
     names = []
     for combination in itertools.product(*(options.names for options in parts)):
         built = [name for name in combination if name != NOT_BUILT]
@@ -140,7 +140,7 @@ class Kernel:
         return [Options((NOT_BUILT,), {self.name: row})]
 
     def options(self, totals: Sequence[str], signs: Signs) -> Options:
-        """Return all options, the one that is not built first."""
+        """Return all options, "not built" first."""
         return join([*self.host(totals), self.built(totals, signs)])
 
     def built(

@@ -1,4 +1,4 @@
-"""The kernels of a system: each is resolved as a study of its own, whose objectives are totals."""
+"""The kernels of a system: each is resolved as a separate study, whose objectives are totals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Kernels:
     Parameters
     ----------
     file : SystemStudyFile
-        The study: what kernels share, and which run at once.
+        The study: shared parts, and kernels that run at once.
     kernels : mapping of str to Kernel
         By name, in the study's order.
     quantities : mapping of str to Quantity
@@ -61,7 +61,7 @@ class Kernels:
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """The models that add up each total, for all kernels and for those of a phase."""
+        """The models that add up each total, for all kernels and for each phase."""
         groups = {"": tuple(self.kernels)}
         groups |= {f"{key}_": tuple(phase.kernels) for key, phase in self.file.phase.items()}
         return tuple(
@@ -176,7 +176,7 @@ def _check_members(file: SystemStudyFile, findings: Findings) -> None:
         for key, table in getattr(file, section).items():
             place = Place(section) / key
             if key in file.kernel:
-                findings.add(place, "is the name of a kernel", "give it a name of its own")
+                findings.add(place, "is the name of a kernel", "give it a unique name")
             for name in table.kernels:
                 if name not in file.kernel:
                     message = f"there is no kernel '{name}'"
@@ -238,7 +238,7 @@ def _study_of(
 
 
 def _check_run(kernel: str, run: str, folder: Path | None, findings: Findings) -> Path:
-    """Check that the designs of a run folder are those of its run; return its summary.
+    """Check that a run wrote the designs in its folder; return its summary.
 
     Raises
     ------

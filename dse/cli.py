@@ -337,6 +337,9 @@ def explain_command(
         numbers.append(int(str(front.nash().name)))
     numbers = list(dict.fromkeys(numbers)) or named_designs(study, result)[:1] or [nash()]
     if emit is not None:
+        if len(numbers) > 1:
+            problem = Problem("--emit", "takes one design, but several are named", "name one")
+            raise InputError("dse explain", [problem])
         from dse.fit.design_rule import write_design_rule
 
         click.echo(write_design_rule(study, result, numbers[0], emit, force=force))

@@ -253,6 +253,9 @@ def compare_thresholds(path: Path, fits: Sequence[Fit]) -> Iterator[str]:
     if "device" not in table.texts or "bytes" not in table.numbers:
         message = "has no columns 'device' and 'bytes'"
         raise InputError(str(path), [Problem("", message, "such as: device,bytes")])
+    if not (table.numbers["bytes"] > 0.0).all():
+        problem = Problem("", "column 'bytes' has a value that is not above 0", "give bytes")
+        raise InputError(str(path), [problem])
     for device, size in zip(table.texts["device"], table.numbers["bytes"].tolist(), strict=True):
         same = [
             one for one in fits if one.shape.both and str(device).lower() in one.series.name.lower()

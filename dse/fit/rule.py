@@ -125,6 +125,11 @@ class Rule:
     spread: int = 0
     reason: str = ""
 
+    @classmethod
+    def of(cls, ranges: Sequence[Range]) -> Rule:
+        """Return a rule of which only the ranges count."""
+        return cls("", tuple(ranges), (0.0, 0.0), "", "", (), {})
+
     def decide(self, size: Array, outstanding: int = 0, all_busy: bool = False) -> Mask:
         """Return which calls are offloaded.
 
@@ -209,7 +214,7 @@ def find_regret(rule: Sequence[Range], curve: Curve) -> float:
     """Return the regret of ranges on a curve; no call is at the accelerator, and a core is idle."""
     size = np.geomspace(curve.size[0], curve.size[-1], _POINTS)
     host, accelerated = (np.interp(size, curve.size, column) for column in curve[1:3])
-    return _mean_loss(Rule("", tuple(rule), (0, 0), "", "", (), {}).decide(size), host, accelerated)
+    return _mean_loss(Rule.of(rule).decide(size), host, accelerated)
 
 
 def _mean_loss(offloaded: Mask, host: Array, accelerated: Array) -> float:
@@ -260,8 +265,9 @@ def make_rule(fit: Fit) -> Rule:
         raise InputError(fit.series.name, [Problem("", message, remedy)])
     occupancy, assumption = _occupancy(fit)
     measured = _with_busy(fit, measured)
-    error, wrong = fit.left_out["median"], fit.notes[0].startswith("the law is wrong")
-    curve = law_curve(fit)
+    error, curve = fit.left_out["median"], law_curve(fit)
+    ahead = measured.accelerated <= measured.host
+    wrong = (Rule.of(find_ranges(curve)).decide(measured.size) != ahead).any()
     loss = _left_out_regret(fit, measured, by_law=True)
     reason = ""
     if error > MAX_ERROR:
@@ -331,7 +337,7 @@ def _one_out_regret(fit: Fit, measured: Curve, by_law: bool) -> float:
             chosen.append(np.median(known[here & device]) <= np.median(known[here & ~device]))
         else:
             rest = Curve(*(np.delete(column, k) for column in measured))
-            rule = Rule("", find_ranges(rest), (0, 0), "", "", (), {})
+            rule = Rule.of(find_ranges(rest))
             chosen.append(bool(rule.decide(np.array([size]))[0]))
     return _mean_loss(np.array(chosen), measured.host, measured.accelerated)
 
@@ -380,10 +386,12 @@ def _occupancy(fit: Fit) -> tuple[float, str]:
             values = fit_load(Load("", depth[rows], latency[rows])).parameters
             service = values.get("service_time", 0.0)
             whole = service + values.get("overhead", values.get("overhead_and_service_time", 0.0))
-            parts.append(service / whole)
-    if parts and (part := float(np.median(parts))) > 0.0:
-        return min(part, 1.0), (
-            f"outstanding: each call at the accelerator delays the next by {percent(min(part, 1))} "
+            # Calls that do not delay each other leave the accelerator room for that many.
+            parts.append(service / whole or 1.0 / float(depth[rows].max()))
+    if parts:
+        part = min(float(np.median(parts)), 1.0)
+        return part, (
+            f"outstanding: each call at the accelerator delays the next by {percent(part)} "
             "of the time of a call of its size, by the queue depths of the table"
         )
     return 1.0, (

@@ -96,6 +96,9 @@ def test_shipped_thresholds_are_compared_with_the_fits(
     (tmp_path / "bad.csv").write_text("device,size\nx,1\n")
     with pytest.raises(InputError, match="no columns 'device' and 'bytes'"):
         list(compare_thresholds(tmp_path / "bad.csv", ()))
+    (tmp_path / "bad.csv").write_text("device,bytes\nx,1\ny,\n")
+    with pytest.raises(InputError, match="'bytes' has a value that is not above 0"):
+        list(compare_thresholds(tmp_path / "bad.csv", ()))
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:

@@ -232,6 +232,9 @@ def test_queue_depths_give_the_part_of_a_call_that_occupies_the_accelerator() ->
     grid = np.geomspace(SIZES[0], SIZES[-1], 997)
     ahead = (1.0 + 4 * part) * device(LAWS["linear"], grid) <= host(LAWS["linear"], grid)
     assert (rule.decide(grid, 4) == ahead).mean() > 0.998
+    queue[:, 2] = latency[0]  # calls that do not delay each other: at most one in eight
+    flat = make_rule(fit(replace(series, queue=queue)))
+    assert "the next by 12.5 %" in flat.assumptions[0]
 
 
 def test_rows_of_other_queue_depths_are_only_for_the_queue(tmp_path: Path) -> None:

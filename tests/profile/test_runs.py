@@ -195,7 +195,6 @@ int main(void) {
     ("region", "work", "add", "loop"),
     [
         ("work", 6, 6, 21),
-        ("work:3", 1, 1, 3),
         ("work:2-4", 3, 3, 9),
         ("work:5-", 2, 2, 11),
         ("add", 0, 7, 0),

@@ -69,10 +69,10 @@ def test_time_is_that_of_a_replay_on_two_cores(
     for number, row in enumerate(ORGANISATIONS):
         cache = number % 2 + 1  # the small ones, in which lines come and go
         program, a = graph(found.profile, name, cache), organisation(row)
-        moved = program.movable & (rng.random((40, 1)) > rng.random((40, len(program))))
+        moved = program.movable & (rng.random((16, 1)) > rng.random((16, len(program))))
         moved[0] = program.movable
         moved[1] = best_partition(problem_of(program, a), 128).moved
-        blocks = np.zeros((40, len(found.profile.blocks)), bool)
+        blocks = np.zeros((16, len(found.profile.blocks)), bool)
         blocks[:, program.block] = moved
         replay = Replay(blocks, CACHES[cache], memory_of(a), copies_of(found.profile))
         replay.follow(found.trace)

@@ -204,7 +204,7 @@ def test_a_study_without_organisations_compares_its_own(tmp_path: Path) -> None:
     assert "most sensitive" not in section.text
     titles = [part.title for part in section.parts if part.title.startswith("Along")]
     assert titles == ["Along accelerator size, penalty of 0"]  # one value is no curve
-    report(study, result, tmp_path / "report.html")
+    report(study, result, tmp_path / "report.html", explains=False)
     assert "Which integration?" in (tmp_path / "report.html").read_text()
 
 

@@ -62,11 +62,11 @@ def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np
     return found
 
 
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(2))
 def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
     rng = np.random.default_rng(batch)
     gains = 0
-    for seed in range(20):  # 80 programs in all
+    for seed in range(20):  # 40 programs in all
         graph = random_program(int(rng.integers(5, 14)), 100 * batch + seed)
         a = some_architecture(rng)
         problem = problem_of(graph, a)
@@ -91,13 +91,12 @@ def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
     assert gains > 0  # else these programs would tell nothing
 
 
-@pytest.mark.parametrize("batch", range(2))
-def test_the_optimum_holds_beside_costs_of_any_size(batch: int) -> None:
+def test_the_optimum_holds_beside_costs_of_any_size() -> None:
     """Beside ties of 10²¹ cycles small savings were rounded away, and the rest was "proven"."""
-    rng = np.random.default_rng(2_000 + batch)
+    rng = np.random.default_rng(2_000)
     told = saved = 0
-    for seed in range(50):  # 100 programs in all
-        graph = random_program(int(rng.integers(4, 9)), 50 * batch + seed)
+    for seed in range(50):
+        graph = random_program(int(rng.integers(4, 9)), seed)
         graph = dataclasses.replace(graph, movable=rng.random(len(graph)) > 0.01)
         wide = [name for name in Architecture._fields if name.endswith("_cost")]
         drawn = {n: 10 ** rng.uniform(-6, 6) for n in wide if rng.random() < 0.5}

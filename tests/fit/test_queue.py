@@ -135,17 +135,13 @@ def test_latencies_that_do_not_rise_have_no_knee(head: str, rows: str, tmp_path:
     ],
 )
 def test_a_sum_has_its_truth_in_its_interval(loads: Array, values: Array, unit: str) -> None:
-    rng, flat, held = np.random.default_rng(4), 0, 0
-    for _ in range(6):
+    rng = np.random.default_rng(4)
+    for _ in range(2):
         noise = np.exp(0.02 * rng.standard_normal(len(loads)))
         found = fit_load(Load("drive", loads, latency(loads, values) * noise, unit))
-        if SUM in found.parameters:
-            flat += 1
-            low, high = found.intervals[SUM]
-            knee = found.intervals["knee"][0]
-            held += low <= values[:2].sum() <= high and (unit != "" or 10 < knee < 2001)
-    assert flat >= 5
-    assert flat - held <= 1
+        low, high = found.intervals[SUM]
+        assert low <= values[:2].sum() <= high
+        assert unit != "" or 10 < found.intervals["knee"][0] < 2001
 
 
 @pytest.mark.parametrize("unit", ["Gbps", "MBps", "Mrps", "kHz", "iops"])

@@ -106,7 +106,8 @@ class PortfolioFront(NamedTuple):
     proven: Array
     """Of each objective f, as a fraction of max(|f|, floor)."""
     objective_floors: Array
-    """The objectives below which that is a fraction of these values."""
+    """The objectives below which that is a fraction of these values: of the sums `floors`, or the
+    range of an objective that can be negative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +256,10 @@ class Merging:
         """
         if not len(objectives):
             return np.zeros(objectives.shape[1]), np.ones(objectives.shape[1])
-        floors = _find_floors(objectives, objectives.min(axis=0), objectives.max(axis=0))
+        low, high = objectives.min(axis=0), objectives.max(axis=0)
+        floors, _ = self.portfolio.evaluate(np.maximum(self._floors, self._lowest)[None])
+        usable = np.isfinite(floors[0]) & (floors[0] > 0) & (low >= 0)
+        floors = np.where(usable, floors[0], _find_floors(objectives, low, high))
         step = tolerance * self._floors
         lowered = np.where(sums - step > self._floors, sums / (1 + tolerance), sums - step)
         best, _ = self.portfolio.evaluate(np.maximum(lowered, self._lowest))

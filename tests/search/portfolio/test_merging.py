@@ -92,6 +92,16 @@ def test_a_bounded_merge_says_so_and_still_covers_the_limited_front() -> None:
     assert excess(front.objectives, allowed) <= 1e-9
 
 
+def test_floors_of_sums_are_floors_of_the_objectives() -> None:
+    portfolio, floors = accelerators(3, 30, 3), np.array([1.0, 2_000.0, 3_000.0])
+    exact = merge(portfolio).objectives
+    front = merge(portfolio, points=50, floors=floors)
+    assert front.objective_floors[1:].tolist() == [2_000, 3_000]
+    assert (front.proven < 0.3).all()
+    allowed = exact + front.proven * np.maximum(exact, front.objective_floors)
+    assert excess(front.objectives, allowed) <= 1e-9
+
+
 def test_a_bounded_front_covers_the_exact_one_within_its_tolerance() -> None:
     portfolio = accelerators(3, 30, 4)
     exact = merge(portfolio).objectives

@@ -71,6 +71,8 @@ def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, f
     None if it is neither assumed nor uncertain and has no range, or if it cannot be halved and
     doubled: a file, 0, a selector, a flag, a count or an exponent.
     """
+    if given.kernels and given.variable:  # of an entry that a kernel may have
+        return None
     if given.uncertain is not None:
         source, number = given.uncertain.source, given.uncertain.number
         return _ends_of(study.uncertainty, source, number), source.text
@@ -79,6 +81,9 @@ def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, f
         return (low, high), f"between {show(low, given.unit)} and {show(high, given.unit)}"
     if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
         return None
+    if given.kernels and study.kernels is not None:
+        evaluator = study.kernels.kernels[given.kernels[0]].evaluator
+        study = replace(study, evaluator=evaluator)
     if given.name in study.evaluator.model_graph.free:  # only relations name it: a bound, no value
         return None
     low, high = sorted((given.value / FACTOR, given.value * FACTOR))
@@ -121,9 +126,12 @@ def vary_inputs(
     study: ResolvedStudy, inputs: Sequence[tuple[StudyInput, tuple[float, ...]]], points: Points
 ) -> Iterator[Varied | None]:
     """Yield designs as they are and at other values of one input; None if a model raises."""
-    plain = [_as_range(given, ends) for given, ends in inputs if not _is_clock(given)]
+    plain = [_as_range(g, ends) for g, ends in inputs if not g.kernels and not _is_clock(g)]
     values = _vary(study.evaluator, plain, points)
     for given, ends in inputs:
+        if given.kernels:
+            yield _vary_kernels(study, given, ends, points)
+            continue
         yield _vary_clock(study, points, ends) if _is_clock(given) else next(values)
 
 
@@ -154,6 +162,39 @@ def _evaluated(evaluator: Evaluator, points: Points) -> Varied:
     return evaluate_samples(evaluator, evaluator.space.columns(points), count)
 
 
+def _vary_kernels(
+    study: ResolvedStudy, given: StudyInput, ends: tuple[float, ...], points: Points
+) -> Varied | None:
+    """Return the values of designs at other values of an input of kernels.
+
+    A design with an option that is dominated there is infeasible: no system needs it.
+    """
+    kernels, labels = study.kernels, study.evaluator.space.labels(points)
+    if kernels is None:
+        raise AssertionError("a study without kernels has no inputs of kernels")
+    parts = [_evaluated(fix_at_middles(study.evaluator), points)]
+    for end in ends:
+        try:
+            other = kernels.vary(study.evaluator, given.kernels, given.name, end)
+            same, known = {}, np.ones(len(next(iter(points.values()))), dtype=bool)
+            for key, variable in other.space.variables.items():
+                names = {name: k for k, name in enumerate(getattr(variable, "names", ()))}
+                places = np.array([names.get(str(option), -1) for option in labels[key]])
+                known &= places >= 0
+                same[key] = np.maximum(places, 0)
+            values, holds = _evaluated(other, same)
+        except (InputError, ModelError):
+            return None
+        parts.append((values, holds & known))
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[Varied]) -> Varied:
+    """Return the values of designs at several values of an input."""
+    values, holds = zip(*parts, strict=True)
+    return np.concatenate(values), np.concatenate(holds)
+
+
 def _vary_clock(study: ResolvedStudy, points: Points, ends: tuple[float, ...]) -> Varied | None:
     """Return the values of designs at another clock: times in seconds are read again."""
     inputs = study.content.get("inputs", {})
@@ -166,8 +207,7 @@ def _vary_clock(study: ResolvedStudy, points: Points, ends: tuple[float, ...]) -
             parts.append(_evaluated(fix_at_middles(other.evaluator), same))
         except (InputError, ModelError):
             return None
-    values, holds = zip(*parts, strict=True)
-    return np.concatenate(values), np.concatenate(holds)
+    return _joined(parts)
 
 
 # Switch points -------------------------------------------------------------------------------

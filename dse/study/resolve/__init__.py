@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.model_graph import ModelGraph, conflicts, required_constraints
@@ -63,6 +63,9 @@ from dse.study.resolve.uncertainty import Sampling, sample_study
 from dse.study.resolve.variables import resolve_variables
 from dse.study.schema import StudyFile, SystemStudyFile, TableStudyFile
 
+if TYPE_CHECKING:
+    from dse.study.resolve.kernels import Kernels
+
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
@@ -90,6 +93,8 @@ class Resolved:
         The files that decide its result, and the files of sections of the report.
     fingerprints : sequence of str
         Of functions that a script gave.
+    kernels : Kernels or None
+        The kernels of a system.
     noted_files : mapping of str to (str, Path, list of Path)
         The files of inputs that a run does not copy: the text's name, the place and the files.
     """
@@ -105,6 +110,7 @@ class Resolved:
     files: Sequence[Path] = ()
     section_files: Sequence[Path] = ()
     fingerprints: Sequence[str] = ()
+    kernels: Kernels | None = None
     noted_files: Mapping[str, tuple[str, Path, list[Path]]] = field(default_factory=dict)
 
 
@@ -204,7 +210,11 @@ def resolve(
         sections=code.sections,
         unchecked=unchecked,
         uncertainty=uncertainty,
-        inputs=list_inputs(evaluator, inputs, variables, bound),
+        inputs=(
+            *list_inputs(evaluator, inputs, variables, bound),
+            *(kernels.inputs if kernels else ()),
+        ),
+        kernels=kernels,
         files=[
             *code.model_files,
             *(taken.path for taken in entries.values()),

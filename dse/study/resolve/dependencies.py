@@ -154,6 +154,8 @@ class StudyInput:
         The bounds of its plausible values; empty if neither the study nor the catalog gives them.
     range_source : str
         The reference of the range.
+    kernels : tuple of str
+        The kernels of a system that have it; none for an input of the study itself.
     """
 
     name: str
@@ -170,6 +172,7 @@ class StudyInput:
     default: bool = False
     range: tuple[float, ...] = ()
     range_source: str = ""
+    kernels: tuple[str, ...] = ()
 
 
 def list_inputs(

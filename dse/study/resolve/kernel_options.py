@@ -24,7 +24,7 @@ from dse.evaluate.failures import DesignError
 from dse.evaluate.front import distinct_front
 from dse.evaluate.space import SUBSET, Choice, Points, Space, Variable
 from dse.evaluate.table_space import ROW, TableSpace
-from dse.evaluate.totals import NOT_BUILT, part_name
+from dse.evaluate.totals import BUILT, NOT_BUILT, part_name
 from dse.model.quantity import Array
 from dse.model.units import UnitError, read
 from dse.model.values import plural, show, worded
@@ -126,11 +126,24 @@ class Kernel:
         Its models and designs, with the totals that it gives as objectives.
     on_host : mapping of str to float or None
         Its totals on the host; None if it is always built.
+    given : tuple of str
+        The totals on the host that the study gives.
     """
 
     name: str
     evaluator: Evaluator
     on_host: Mapping[str, float] | None
+    given: tuple[str, ...] = ()
+
+    def with_input(self, name: str, value: float) -> Kernel:
+        """Return the kernel with another value of a fixed input."""
+        graph = self.evaluator.model_graph
+        graph = replace(graph, constants={**graph.constants, name: value})
+        evaluator, on_host = replace(self.evaluator, model_graph=graph), self.on_host
+        if on_host is not None:
+            found = {t: evaluate_on_host(evaluator, t) for t in on_host if t not in self.given}
+            on_host = {**on_host, **{t: float(v[0]) for t, v in found.items() if v is not None}}
+        return replace(self, evaluator=evaluator, on_host=on_host)
 
     def host(self, totals: Sequence[str]) -> list[Options]:
         """Return the option that is not built, if there is one."""
@@ -139,14 +152,23 @@ class Kernel:
         row = np.array([[self.on_host.get(total, 0.0) for total in totals]])
         return [Options((NOT_BUILT,), {self.name: row})]
 
-    def options(self, totals: Sequence[str], signs: Signs) -> Options:
+    def options(self, totals: Sequence[str], signs: Signs, checks: bool = True) -> Options:
         """Return all options, "not built" first."""
-        return join([*self.host(totals), self.built(totals, signs)])
+        return join([*self.host(totals), self.built(totals, signs, checks)])
 
     def built(
-        self, totals: Sequence[str], signs: Signs, bound: Mapping[str, float] | None = None
+        self,
+        totals: Sequence[str],
+        signs: Signs,
+        checks: bool = True,
+        bound: Mapping[str, float] | None = None,
     ) -> Options:
         """Return the front of the designs in the totals, with some inputs bound.
+
+        Parameters
+        ----------
+        checks : bool
+            Whether models are checked against their contract, and designs are evaluated again.
 
         Raises
         ------
@@ -154,7 +176,7 @@ class Kernel:
             If the designs are too many, or a model breaks its contract.
         """
         evaluator = _bind(self.evaluator, bound or {})
-        points = _search(evaluator, signs)
+        points = _search(evaluator, signs, checks)
         names = tuple(_option_names(evaluator, points))
         return Options(names, {self.name: self.values(evaluator, points, totals)})
 
@@ -164,6 +186,28 @@ class Kernel:
         names = [objective.quantity for objective in evaluator.objectives]
         none = np.zeros(len(found))
         return np.column_stack([found[:, names.index(t)] if t in names else none for t in totals])
+
+
+def evaluate_on_host(evaluator: Evaluator, total: str) -> Array | None:
+    """Return the distinct values of a total on the host, over designs; None if no model gives it.
+
+    Models that take `BUILT` are evaluated with 0. Else a model declares the quantity or the number
+    that an output has without the accelerator (`Quantity.without`, `Quantity.worth`).
+    """
+    graph = evaluator.model_graph
+    quantity, has_flag = graph.quantities[total], BUILT in graph.quantities
+    name = total if has_flag else quantity.without
+    if not name:
+        return None if quantity.worth is None else np.array([quantity.worth])
+    columns = evaluator.space.columns(evaluator.space.from_unit(_spread(evaluator.space)))
+    return np.unique(graph.evaluate([(name, {BUILT: 0.0} if has_flag else {})], columns)[0])
+
+
+def _spread(space: Space) -> Array:
+    """Return points of the unit cube that cover each variable (points, variables)."""
+    count = max(2, min(64, max((v.count or 64) for v in space.variables.values())))
+    even = np.linspace(0.0, 1.0, count)
+    return np.column_stack([np.roll(even, 7 * i) for i in range(len(space.variables))])
 
 
 def _bind(evaluator: Evaluator, bound: Mapping[str, float]) -> Evaluator:
@@ -179,7 +223,7 @@ def _bind(evaluator: Evaluator, bound: Mapping[str, float]) -> Evaluator:
     )
 
 
-def _search(evaluator: Evaluator, signs: Signs) -> Points:
+def _search(evaluator: Evaluator, signs: Signs, checks: bool) -> Points:
     """Return the front of a kernel's designs, each point once, in the order of their numbers."""
     size = evaluator.space.size
     if size is None or size > _MAX_DESIGNS:
@@ -195,7 +239,8 @@ def _search(evaluator: Evaluator, signs: Signs) -> Points:
     method = method_of("exhaustive")
     settings = SearchSettings(method="exhaustive")
     try:
-        if evaluator.model_graph.models and (problems := audit(searched).problems):
+        checks = checks and bool(evaluator.model_graph.models)
+        if checks and (problems := audit(searched).problems):
             raise InputError("", problems)
         plan = method.plan(settings, searched.space, len(searched.objectives), [])
         search = method.start(Start(searched, plan))
@@ -241,7 +286,11 @@ def _option_names(evaluator: Evaluator, points: Points) -> list[str]:
 
 
 def share_engine(
-    table: SharedEngineTable, kernels: Sequence[Kernel], totals: Sequence[str], signs: Signs
+    table: SharedEngineTable,
+    kernels: Sequence[Kernel],
+    totals: Sequence[str],
+    signs: Signs,
+    checks: bool = True,
 ) -> Options:
     """Return the options of kernels that one engine may serve.
 
@@ -269,7 +318,7 @@ def share_engine(
             )
     if problems or space is None:
         raise InputError("", problems)
-    own = {kernel.name: kernel.options(totals, signs).labelled() for kernel in kernels}
+    own = {kernel.name: kernel.options(totals, signs, checks).labelled() for kernel in kernels}
     found = [combine([*own.values()])]
     for count in range(2, len(kernels) + 1):
         for sharing in itertools.combinations(kernels, count):
@@ -344,7 +393,11 @@ def _quantity(evaluator: Evaluator, name: str, points: Points) -> Array:
 
 
 def chain_kernels(
-    table: ChainTable, kernels: Sequence[Kernel], totals: Sequence[str], signs: Signs
+    table: ChainTable,
+    kernels: Sequence[Kernel],
+    totals: Sequence[str],
+    signs: Signs,
+    checks: bool = True,
 ) -> Options:
     """Return the options of consecutive kernels, whose data stay with the engines where they can.
 
@@ -375,7 +428,8 @@ def chain_kernels(
             for (before, mine), front in fronts.items():
                 if mine != own:
                     continue
-                for options in _variants(table, kernel, totals, signs, before, own, following):
+                state = before, own, following
+                for options in _variants(table, kernel, totals, signs, checks, state):
                     found.append(_append(front, options))
             if found:
                 after[own, following] = join(found).front(totals, signs)
@@ -391,11 +445,11 @@ def _variants(
     kernel: Kernel,
     totals: Sequence[str],
     signs: Signs,
-    before: bool,
-    own: bool,
-    following: bool,
+    checks: bool,
+    state: tuple[bool, bool, bool],
 ) -> Iterator[Options]:
-    """Yield the options of a kernel of a chain, by whether it and its neighbours are built."""
+    """Yield the options of a kernel, by whether its predecessor, itself and the next are built."""
+    before, own, following = state
     if not own:
         yield from kernel.host(totals)
         return
@@ -409,7 +463,7 @@ def _variants(
             )
         except UnitError as error:
             raise InputError("", [Problem(name, str(error))]) from None
-    yield kernel.built(totals, signs, bound).labelled()
+    yield kernel.built(totals, signs, checks, bound).labelled()
 
 
 def _append(front: Options, options: Options) -> Options:

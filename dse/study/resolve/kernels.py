@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,22 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Space
 from dse.evaluate.totals import BUILT, NOT_BUILT, Total, find_system, total_model
 from dse.model.contract import Model
-from dse.model.quantity import Array, Quantity
+from dse.model.quantity import Quantity
+from dse.model.values import worded
 from dse.problems import InputError, Problem, nearest
 from dse.search.bound.monotonicity import find_best_ends, find_missing_declarations
 from dse.search.bound.ranges import Ranges
 from dse.study.findings import Findings, Place
 from dse.study.input_files import own_file, read_toml, sha256_of
-from dse.study.resolve.kernel_options import Kernel, Options, chain_kernels, share_engine
+from dse.study.resolve.dependencies import StudyInput
+from dse.study.resolve.kernel_options import (
+    Kernel,
+    Options,
+    Signs,
+    chain_kernels,
+    evaluate_on_host,
+    share_engine,
+)
 from dse.study.resolve.scope import Scope
 from dse.study.schema import (
     ConstraintTable,
@@ -52,12 +61,15 @@ class Kernels:
         The totals.
     files : tuple of Path
         The files that decide the kernels' designs.
+    inputs : tuple of StudyInput
+        The input values of the kernels.
     """
 
     file: SystemStudyFile
     kernels: Mapping[str, Kernel]
     quantities: Mapping[str, Quantity]
     files: tuple[Path, ...]
+    inputs: tuple[StudyInput, ...] = ()
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -82,6 +94,16 @@ class Kernels:
             }
         )
 
+    @property
+    def members(self) -> dict[str, str]:
+        """The variable of each kernel: itself, a shared engine or a chain."""
+        variables = {name: name for name in self.kernels}
+        for key, shared in self.file.shared_engine.items():
+            variables |= dict.fromkeys(shared.kernels, key)
+        for key, chain in self.file.chain.items():
+            variables |= dict.fromkeys(chain.kernels, key)
+        return variables
+
     def search(self, evaluator: Evaluator, findings: Findings) -> Evaluator:
         """Return the evaluator of the system with the options of the kernels, which are searched.
 
@@ -90,30 +112,12 @@ class Kernels:
         InputError
             If a kernel has no option, or its models break their contract.
         """
-        signs = _find_signs(evaluator, self.models, findings)
-        totals, options = tuple(self.quantities), dict[str, Options]()
-        members = {
-            name: key
-            for tables in (self.file.shared_engine, self.file.chain)
-            for key, table in tables.items()
-            for name in table.kernels
-        }
-        for name, kernel in self.kernels.items():
-            key = members.get(name, name)
-            if key in options:
-                continue
-            group = [self.kernels[n] for n in self.kernels if members.get(n, n) == key]
-            place = Place("kernel") / name
+        signs, options = _find_signs(evaluator, self.models, findings), dict[str, Options]()
+        for key in dict.fromkeys(self.members.values()):
+            section = "kernel" if key in self.kernels else "shared_engine"
+            place = Place("chain" if key in self.file.chain else section) / key
             try:
-                if key in self.file.shared_engine:
-                    place = Place("shared_engine") / key
-                    options[key] = share_engine(self.file.shared_engine[key], group, totals, signs)
-                elif key in self.file.chain:
-                    place = Place("chain") / key
-                    order = [self.kernels[n] for n in self.file.chain[key].kernels]
-                    options[key] = chain_kernels(self.file.chain[key], order, totals, signs)
-                else:
-                    options[key] = kernel.options(totals, signs)
+                options[key] = self._find_options(key, signs)
             except InputError as error:
                 findings.adopt(place, error)
                 continue
@@ -123,6 +127,35 @@ class Kernels:
                 findings.notes.append(f"{place} has no feasible design: it stays on the host")
         findings.finish_stage()
         return replace(evaluator, space=self.space(options))
+
+    def _find_options(self, key: str, signs: Signs, checks: bool = True) -> Options:
+        """Return the options of a variable."""
+        totals = tuple(self.quantities)
+        if key in self.file.chain:
+            order = [self.kernels[name] for name in self.file.chain[key].kernels]
+            return chain_kernels(self.file.chain[key], order, totals, signs, checks)
+        if key in self.file.shared_engine:
+            group = [kernel for name, kernel in self.kernels.items() if self.members[name] == key]
+            return share_engine(self.file.shared_engine[key], group, totals, signs, checks)
+        return self.kernels[key].options(totals, signs, checks)
+
+    def vary(
+        self, evaluator: Evaluator, kernels: Sequence[str], name: str, value: float
+    ) -> Evaluator:
+        """Return the evaluator of the system with another value of an input of some kernels.
+
+        The options of these kernels are searched again; there may be others than before.
+        """
+        changed = {k: self.kernels[k].with_input(name, value) for k in kernels}
+        other = replace(self, kernels={**self.kernels, **changed})
+        signs = _find_signs(evaluator, self.models, Findings(""))
+        options = {
+            key: other._find_options(key, signs, checks=False)  # its own method
+            for key in dict.fromkeys(self.members[k] for k in kernels)
+        }
+        variables = evaluator.space.variables
+        fresh = self.space(options).variables
+        return replace(evaluator, space=Space({k: fresh.get(k, v) for k, v in variables.items()}))
 
 
 def resolve_kernels(
@@ -138,13 +171,15 @@ def resolve_kernels(
     kernels: dict[str, Kernel] = {}
     quantities: dict[str, Quantity] = {}
     files: list[Path] = []
+    given: dict[str, tuple[StudyInput, ...]] = {}
     for kernel, table in file.kernel.items():
         place, own = Place("kernel") / kernel, Findings(findings.source)
         try:
             study, place_of, paths = _study_of(kernel, file, table, folder, own)
             resolved: Resolved = resolve(study, place_of, functions, elsewhere, own)
             known = _not_built(table, resolved.evaluator, study, own)
-            kernels[kernel] = Kernel(kernel, resolved.evaluator, known)
+            kernels[kernel] = Kernel(kernel, resolved.evaluator, known, tuple(table.not_built))
+            given[kernel] = resolved.inputs
             own.finish_stage()
         except InputError as error:
             findings.adopt(place, error)
@@ -161,12 +196,36 @@ def resolve_kernels(
                 findings.add(place, message, "give all kernels the same unit")
     for name in file.kernels.totals:
         if name not in quantities and not findings.problems:
-            given = {n for k in kernels.values() for n in k.evaluator.model_graph.producers}
+            known_names = {n for k in kernels.values() for n in k.evaluator.model_graph.producers}
             message = f"no kernel gives '{name}'"
-            findings.add(Place("kernels") / "totals", message, nearest(name, given))
+            findings.add(Place("kernels") / "totals", message, nearest(name, known_names))
     _check_members(file, findings)
     findings.finish_stage()
-    return Kernels(file, kernels, quantities, tuple(dict.fromkeys(files)))
+    inputs = tuple(_list_inputs(file, given))
+    return Kernels(file, kernels, quantities, tuple(dict.fromkeys(files)), inputs)
+
+
+def _list_inputs(
+    file: SystemStudyFile, given: Mapping[str, Sequence[StudyInput]]
+) -> Iterator[StudyInput]:
+    """Yield the inputs of the kernels; an input that all of them share appears once."""
+    objectives = tuple(o.name or str(o.maximize or o.minimize) for o in file.objective)
+    common: dict[tuple[str, float], list[str]] = {}
+    for kernel, inputs in given.items():
+        for each in inputs:
+            if not each.variable and each.name not in file.kernel[kernel].inputs:
+                common.setdefault((each.name, each.value), []).append(kernel)
+    seen = set()
+    for kernel, inputs in given.items():
+        for each in inputs:
+            kernels = common.get((each.name, each.value), []) if not each.variable else []
+            shared = len(kernels) > 1 and kernel in kernels
+            if shared and (each.name, each.value) in seen:
+                continue
+            seen.add((each.name, each.value))
+            label = each.label if shared else f"{each.label} of {worded(kernel)}"
+            names = tuple(kernels) if shared else (kernel,)
+            yield replace(each, label=label, objectives=objectives, kernels=names)
 
 
 def _check_members(file: SystemStudyFile, findings: Findings) -> None:
@@ -286,13 +345,9 @@ def _study_of_table(
 def _not_built(
     table: KernelTable, evaluator: Evaluator, study: StudyFile, findings: Findings
 ) -> dict[str, float] | None:
-    """Return the totals of a kernel that stays on the host; None if it is always built.
-
-    Models that take `BUILT` are evaluated with 0. Else a model declares the quantity or the number
-    that an output has without the accelerator (`Quantity.without`, `Quantity.worth`).
-    """
-    graph, place = evaluator.model_graph, Place("not_built")
-    scope, known = Scope(graph, findings), dict[str, float]()
+    """Return the totals of a kernel that stays on the host; None if it is always built."""
+    place, known = Place("not_built"), dict[str, float]()
+    scope = Scope(evaluator.model_graph, findings)
     totals = [objective.quantity for objective in evaluator.objectives]
     for name, given in table.not_built.items():
         if name not in totals:
@@ -302,32 +357,19 @@ def _not_built(
         known[name] = value or 0.0
     if isinstance(study, TableStudyFile):
         return known or None
-    columns = evaluator.space.columns(evaluator.space.from_unit(_spread(evaluator.space)))
-    has_flag = BUILT in graph.quantities
     for total in (total for total in totals if total not in known):
-        quantity, conditions = graph.quantities[total], {BUILT: 0.0} if has_flag else {}
-        name = total if has_flag else quantity.without
-        if not name and quantity.worth is not None:
-            known[total] = quantity.worth
-        elif not name:
+        values = evaluate_on_host(evaluator, total)
+        remedy = f"give not_built = {{ {total} = … }}"
+        if values is None:
             message = f"no model takes '{BUILT}' or declares {total} without an accelerator"
-            findings.add(place, message, f"give not_built = {{ {total} = … }}")
-        else:
-            values = np.unique(graph.evaluate([(name, conditions)], columns)[0])
-            known[total] = float(values[0])
-            if not np.allclose(values, values[0], rtol=1e-12, atol=0.0):
-                message = (
-                    f"{total} on the host differs between designs: {values[0]:g}, {values[-1]:g}"
-                )
-                findings.add(place, message, f"give not_built = {{ {total} = … }}")
+            findings.add(place, message, remedy)
+            continue
+        known[total] = float(values[0])
+        if not np.allclose(values, values[0], rtol=1e-12, atol=0.0):
+            low, high = f"{values[0]:g}", f"{values[-1]:g}"
+            message = f"{total} on the host differs between designs: {low}, {high}"
+            findings.add(place, message, remedy)
     return known
-
-
-def _spread(space: Space) -> Array:
-    """Return points of the unit cube that cover each variable (points, variables)."""
-    count = max(2, min(64, max((v.count or 64) for v in space.variables.values())))
-    even = np.linspace(0.0, 1.0, count)
-    return np.column_stack([np.roll(even, 7 * i) for i in range(len(space.variables))])
 
 
 # The directions of totals

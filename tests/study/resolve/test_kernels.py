@@ -322,3 +322,31 @@ def test_problems_have_their_place(
     with pytest.raises(InputError) as caught:
         dse.load(path)
     assert any(place in p.where and words in str(p) for p in caught.value.problems), caught.value
+
+
+@pytest.mark.parametrize(
+    ("kernels", "name", "value", "before", "after"),
+    [
+        (("sha",), "rate", 5000.0, "rate = 11000", "rate = 5000"),
+        (("cbc",), "host", 30e-6, 'host = "60 us"', 'host = "30 us"'),
+        (("cbc", "ctr", "sha"), "set_up", 9e-6, 'set_up = "5 us"', 'set_up = "9 us"'),
+    ],
+)
+@pytest.mark.parametrize(
+    "joint", ["", SHARED, CHAIN.replace("set_up", "size").replace("1 us", "1 B")]
+)
+def test_varied_input_gives_the_options_of_a_study_with_that_value(
+    tmp_path: Path,
+    kernels: tuple[str, ...],
+    name: str,
+    value: float,
+    before: str,
+    after: str,
+    joint: str,
+) -> None:
+    study = dse.load(write(tmp_path, STUDY + joint))
+    assert study.kernels is not None
+    assert any(i.name == name and i.kernels == kernels for i in study.inputs)
+    varied = study.kernels.vary(study.evaluator, kernels, name, value).space.variables
+    expected = dse.load(write(tmp_path, (STUDY + joint).replace(before, after))).evaluator.space
+    assert varied == expected.variables

@@ -75,7 +75,8 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "next: dse check aes.toml, then dse run aes.toml" in told
     assert "no problems" in dse("check", "aes.toml", cwd=folder)
     text = (folder / "aes.toml").read_text()
-    for name, values in (("lanes", "1, 2, 4, 8, 16"), ("schedule_period", "1, 8")):  # fewer
+    fewer = {"lanes": "1, 2, 4, 8, 16", "schedule_period": "1, 8", "streams": "16, 64"}
+    for name, values in fewer.items():
         text = re.sub(rf"^{name} = .*$", f"{name} = {{ values = [{values}] }}", text, flags=re.M)
     (folder / "aes.toml").write_text(text)
     (folder / "said.txt").write_text(dse("run", "aes.toml", cwd=folder))

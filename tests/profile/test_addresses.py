@@ -66,7 +66,7 @@ def test_neither_folder_nor_environment_nor_other_code_changes_a_profile(
     assert read == {"main": 8 + 7, "deep": 21 * 5}
     more = source(tmp_path, MORE, "more.c")
     assert profiled(tmp_path / "more", link_flags=(str(more),)).dumps() == plain
-    for length in (1, 4000):
+    for length in (4000,):
         monkeypatch.setenv("DSE_TEST_UNSEEN", "x" * length)
         monkeypatch.setenv("DSE_TEST_VARIABLE", "x" * length)
         folder = tmp_path / ("long" * 30) / str(length)

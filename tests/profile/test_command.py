@@ -15,6 +15,7 @@ from dse.problems import InputError
 from dse.profile.command import Options, build_program
 from dse.profile.document import CacheLevels, Profile
 from dse.profile.run.run import Limits
+from tests.commands import called
 from tests.profile.examples import (
     PROGRAMS,
     calls,
@@ -37,10 +38,10 @@ def command(*words: str, given: bytes = b"", **settings: str) -> subprocess.Comp
 
 
 def refused(*words: str) -> str:
-    done = command(*words)
+    done = called("profile", *words, cwd=ROOT)
     assert done.returncode == 2
-    assert done.stdout == b""
-    return done.stderr.decode()
+    assert done.stdout == ""
+    return done.stderr
 
 
 def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:

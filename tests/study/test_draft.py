@@ -64,8 +64,8 @@ def test_a_kernel_of_the_catalogs(
 ) -> None:
     study = drafted(tmp_path, *given)
     written = tomllib.loads((tmp_path / "draft.toml").read_text())
-    # with one number of streams: tests/test_walk.py runs a draft of a kernel whole
-    holds_alternatives((study.with_inputs(streams=16) if engines else study).run())
+    # with fewer values: tests/test_walk.py runs a draft of a kernel whole
+    holds_alternatives((study.with_inputs(streams=16, lanes=4) if engines else study).run())
     if engines is None:
         assert "engine" not in written["space"]  # no engine of the catalog is for it
     else:
@@ -79,7 +79,7 @@ def test_a_kernel_of_the_catalogs(
 
 def test_behind_an_interface_that_never_pays_the_study_still_runs(tmp_path: Path) -> None:
     study = drafted(tmp_path, "--kernel", "aes", "--interface", "pci-card")
-    result = study.with_inputs(engine="aes-4-rounds", streams=16, pipeline_depth=4).run()
+    result = study.with_inputs(engine="aes-4-rounds", streams=16, pipeline_depth=4, lanes=4).run()
     assert 0 < result.best("speedup")["speedup"] < 1
     assert '# quantity = "speedup"' in (tmp_path / "draft.toml").read_text()
 

@@ -32,7 +32,7 @@ from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
 from dse.search.base import SearchSettings, Start, method_of
-from dse.search.bound.cover import Cover, reached
+from dse.search.bound.cover import Cover, find_factor
 from tests.search.bound.test_search import STUDIES, covers, front, narrowed, redirected, searched
 
 SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
@@ -148,7 +148,7 @@ def limit(seconds: float) -> int:
         cover = cover.added(front(outcome)[1] * evaluator.signs)
         beyond = beyond.added(front(long)[1] * evaluator.signs)
         none, same = np.zeros(len(evaluator.signs)), np.ones(len(evaluator.signs))
-        true = reached(cover, beyond.points, same, none)
+        true = find_factor(cover, beyond.points, same, none)
         refuted += not true <= gap.reached
         print(
             f"{name:28} ended after {took:.1f} s, {worked:.1f} of the processor, "

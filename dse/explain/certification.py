@@ -28,7 +28,7 @@ from dse.model.quantity import Array
 from dse.result.folder import study_of
 from dse.result.record import Result
 from dse.search.bound.cells import Axis
-from dse.search.bound.cover import Cover, relaxed
+from dse.search.bound.cover import Cover, relax_points
 from dse.study.study import ResolvedStudy
 
 _TOGETHER = 32_768  # designs evaluated at once
@@ -181,7 +181,7 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
         rows = np.flatnonzero(judged.feasible)
         feasible += len(rows)
         signed = (judged.objectives * evaluator.signs)[rows]
-        better = ~cover.weakly(relaxed(signed, share, floor, amount))
+        better = ~cover.weakly(relax_points(signed, share, floor, amount))
         if better.any():
             row = rows[np.argmax(better)]
             labels = evaluator.space.labels({n: v[row : row + 1] for n, v in points.items()})

@@ -22,7 +22,7 @@ from dse.evaluate.audit import (
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import describe_design
 from dse.evaluate.space import Points, sample_designs
-from dse.search.bound.cover import Cover, relaxed
+from dse.search.bound.cover import Cover, relax_points
 from dse.search.outcome import Gap, Outcome, Tolerance
 
 _SAMPLE = 256  # random designs: enough to find a fault in 1.2 % of the designs with 95 %
@@ -130,7 +130,7 @@ def compare_with_front(
     floors = np.array([gap.floor.get(o.name, 0.0) for o in objectives])
     rows = np.flatnonzero(again.feasible)
     signed = (again.objectives * evaluator.signs)[rows]
-    limit = relaxed(signed, fractions, floors, amounts)
+    limit = relax_points(signed, fractions, floors, amounts)
     for row in rows[~cover.weakly(limit)][:1].tolist():
         values = ", ".join(
             f"{o.name} = {show_exactly(float(v), o.unit)}"

@@ -28,7 +28,7 @@ _HALF = np.uint64(32)
 Words = NDArray[np.uint64]
 
 
-def remembering(evaluator: Evaluator) -> Evaluator:
+def remember_runs(evaluator: Evaluator) -> Evaluator:
     """Return an evaluator whose costly models remember; threads of one process may share it."""
     models = tuple(_Remembering(**vars(model)) for model in evaluator.model_graph.models)
     return replace(evaluator, model_graph=replace(evaluator.model_graph, models=models))

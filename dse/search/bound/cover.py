@@ -218,7 +218,9 @@ def _covered(block: _Block, points: Array, strict: bool) -> NDArray[np.bool_]:
     return np.asarray(all_of.any(axis=1))
 
 
-def relaxed(points: Array, tolerance: Array, floor: Array, amount: Array | float = 0.0) -> Array:
+def relax_points(
+    points: Array, tolerance: Array, floor: Array, amount: Array | float = 0.0
+) -> Array:
     """Return points made worse by a relative tolerance, less being better.
 
     A value v becomes v (1 + ε); one below 0, which is of an objective to be maximized, v / (1 + ε);
@@ -240,7 +242,7 @@ def relaxed(points: Array, tolerance: Array, floor: Array, amount: Array | float
     return np.asarray(np.maximum(worse, points + np.maximum(tolerance * floor, amount)))
 
 
-def missed(
+def count_doublings(
     cover: Cover,
     ideal: Array,
     most: NDArray[np.int8],
@@ -256,7 +258,7 @@ def missed(
         The result of the box before its last halving. The test goes down from there: it ends early
         for a covered point, and visits the whole cover for an uncovered one.
     tolerance, floor, amount : ndarray, shape (objectives,)
-        See `relaxed`.
+        See `relax_points`.
 
     Returns
     -------
@@ -268,12 +270,12 @@ def missed(
     for level in range(DOUBLINGS - 1, 0, -1):
         rows = np.flatnonzero(found == level + 1)
         factor = 2.0**level
-        wide = relaxed(ideal[rows], factor * tolerance, floor, factor * np.asarray(amount))
+        wide = relax_points(ideal[rows], factor * tolerance, floor, factor * np.asarray(amount))
         found[rows[cover.weakly(wide)]] = level
     return found
 
 
-def reached(
+def find_factor(
     cover: Cover, ideal: Array, share: Array, floor: Array, amount: Array | float = 0.0
 ) -> float:
     """Return the factor of tolerances, to a hundredth, with which designs cover ideal points.
@@ -281,11 +283,11 @@ def reached(
     Parameters
     ----------
     share, floor, amount : ndarray, shape (objectives,)
-        See `relaxed`: shares and amounts are taken times the factor.
+        See `relax_points`: shares and amounts are taken times the factor.
     """
 
     def uncovered(rows: Array, factor: float) -> Array:
-        found = relaxed(rows, factor * share, floor, factor * np.asarray(amount))
+        found = relax_points(rows, factor * share, floor, factor * np.asarray(amount))
         return rows[~cover.weakly(found)]
 
     def least(rows: Array, low: float) -> float:

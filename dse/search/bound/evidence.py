@@ -66,12 +66,12 @@ class Kept(NamedTuple):
     on_front: NDArray[np.bool_]
 
 
-def first_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def mark_first_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
     """Return for each row whether it is the first of equal rows."""
     return np.asarray(~pd.DataFrame(rows).duplicated().to_numpy())
 
 
-def kept(
+def keep_designs(
     ranges: Ranges,
     front: tuple[Places, Evaluated],
     early: Sequence[tuple[Places, Evaluated]],
@@ -90,7 +90,7 @@ def kept(
     """
     places = np.concatenate([front[0], *(each for each, _ in early)])
     own = design_numbers(ranges, places) if numbered else np.arange(len(places))
-    rows = np.flatnonzero(first_rows(own if numbered else places))[: len(front[0]) + KEPT]
+    rows = np.flatnonzero(mark_first_rows(own if numbered else places))[: len(front[0]) + KEPT]
     rows = rows[np.argsort(own[rows], kind="stable")]
     points = ranges.points(places[rows])
     del places  # a large front is in memory a few times as it is
@@ -99,7 +99,7 @@ def kept(
     return Kept(own, points, judged, rows < len(front[0]))
 
 
-def bounded(
+def make_outcome(
     evaluator: Evaluator,
     kept: Kept,
     front: Array,

@@ -46,10 +46,16 @@ from dse.search.bound.boxes import (
     sizes,
     whole,
 )
-from dse.search.bound.cache import remembering
+from dse.search.bound.cache import remember_runs
 from dse.search.bound.cells import Bounds, Boxes
-from dse.search.bound.cover import HUGE, Cover, missed, reached, relaxed
-from dse.search.bound.evidence import KEPT, bounded, first_rows, kept, list_grounds
+from dse.search.bound.cover import HUGE, Cover, count_doublings, find_factor, relax_points
+from dse.search.bound.evidence import (
+    KEPT,
+    keep_designs,
+    list_grounds,
+    make_outcome,
+    mark_first_rows,
+)
 from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import ranges_of
 from dse.search.bound.refutation import check_designs
@@ -92,7 +98,7 @@ def plan(
 def start(begun: Start) -> Search:
     """Return the search; see `base.Method`."""
     if not begun.workers.isolate_models:  # a cache does not see runs on other machines
-        begun = replace(begun, evaluator=remembering(begun.evaluator))
+        begun = replace(begun, evaluator=remember_runs(begun.evaluator))
     return _Bounding(begun)
 
 
@@ -219,14 +225,14 @@ class _Bounding:
         if self._numbered:
             places = design_places(self._ranges, archive.index)
         else:  # some were looked at twice
-            archive = archive.rows(first_rows(archive.beside))
+            archive = archive.rows(mark_first_rows(archive.beside))
             places = archive.beside[:, constraints:].astype(np.int64)
         every = np.ones(len(places), dtype=bool)
         values = archive.points * self._evaluator.signs
         judged = Evaluated(values, archive.beside[:, :constraints], every)
-        return bounded(
+        return make_outcome(
             self._evaluator,
-            kept(self._ranges, (places, judged), state.early, self._numbered),
+            keep_designs(self._ranges, (places, judged), state.early, self._numbered),
             archive.points,
             state.tally,
             Gap(
@@ -310,9 +316,9 @@ class _Bounding:
         """Return the proven tolerance: a fraction, and one per objective if they differ."""
         ideal, cover = state.open.ideal, state.cover
         if not self._plan.tolerances:
-            share = reached(cover, ideal, np.ones(len(self._floor)), self._floor)
+            share = find_factor(cover, ideal, np.ones(len(self._floor)), self._floor)
             return max(share, self._plan.tolerance), {}
-        factor = max(reached(cover, ideal, self._tolerance, self._floor, self._amount), 1.0)
+        factor = max(find_factor(cover, ideal, self._tolerance, self._floor, self._amount), 1.0)
         every = zip(self._evaluator.objectives, self._tolerance, self._amount, strict=True)
         found = {o.name: Tolerance(factor * float(s), factor * float(a)) for o, s, a in every}
         return (factor * float(self._tolerance.max()) if np.isfinite(factor) else np.inf), found
@@ -327,7 +333,7 @@ class _Bounding:
         share, amount = self._tolerance, self._amount
         if not self._plan.tolerances:
             share = np.ones(len(names))
-        worse = relaxed(state.open.ideal, HUGE * share, self._floor, HUGE * amount)
+        worse = relax_points(state.open.ideal, HUGE * share, self._floor, HUGE * amount)
         open_ = (worse < state.cover.points.min(axis=0)).any(axis=0)
         return tuple(name for name, is_open in zip(names, open_, strict=True) if is_open)
 
@@ -430,7 +436,7 @@ class _Bounding:
         found = found.rows(bounds.possible)
         found = self._undominated(state.cover, found)
         least = self._tolerance, self._floor, self._amount
-        miss = missed(state.cover, found.ideal, found.miss, *least)
+        miss = count_doublings(state.cover, found.ideal, found.miss, *least)
         opened = replace(found, miss=miss)
         return replace(state, open=opened, boxes=state.boxes + len(boxes.level))
 
@@ -439,7 +445,7 @@ class _Bounding:
         if self._exact:
             covered = cover.strictly(boxes.ideal, boxes.asked)
         else:
-            worse = relaxed(boxes.ideal, self._tolerance, self._floor, self._amount)
+            worse = relax_points(boxes.ideal, self._tolerance, self._floor, self._amount)
             covered = cover.weakly(worse, boxes.asked)
         left = boxes.rows(~covered)
         return replace(left, asked=np.full(len(left), cover.mark, dtype=np.int32))
@@ -499,7 +505,7 @@ class _Bounding:
         thin = values
         if not self._exact:
             part = self._tolerance / _THINNED, self._floor, self._amount / _THINNED
-            thin = relaxed(values, *part)
+            thin = relax_points(values, *part)
         cover = state.cover.added(values[~state.cover.weakly(thin)])
         if len(cover) > 2 * state.thinned + 4 * _MIN_COVER:
             cover = cover.thinned()

@@ -19,7 +19,7 @@ from dse.evaluate.totals import System, find_system
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import Progress, Search, SearchSettings, Start
-from dse.search.bound.evidence import Kept, bounded, first_rows
+from dse.search.bound.evidence import Kept, make_outcome, mark_first_rows
 from dse.search.bound.monotonicity import find_best_ends
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Gap, Outcome, Tolerance
@@ -164,7 +164,7 @@ class _Merge:
         size = space.size or 0
         numbered = size < _MAX_NUMBERED
         digits = np.column_stack([points[name] for name in space.variables])
-        rows = np.flatnonzero(first_rows(digits))
+        rows = np.flatnonzero(mark_first_rows(digits))
         numbers = space.to_index(points) if numbered else np.arange(len(digits))
         rows = rows[np.argsort(numbers[rows], kind="stable")]
         numbers = numbers[rows] if numbered else np.arange(len(rows))
@@ -177,7 +177,7 @@ class _Merge:
         tally = Tally.of(numbers, evaluated, evaluator.constraints, evaluator.domains)
         signed = evaluated.objectives[on_front] * evaluator.signs
         kept = Kept(numbers, points, evaluated, on_front)
-        return bounded(evaluator, kept, signed, tally, self._gap(merged), numbered)
+        return make_outcome(evaluator, kept, signed, tally, self._gap(merged), numbered)
 
     def _gap(self, merged: PortfolioFront | None) -> Gap:
         """Return the tolerance that the merges have proven; none before the last."""

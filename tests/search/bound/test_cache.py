@@ -8,7 +8,7 @@ import numpy as np
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.search.bound.cache import remembering
+from dse.search.bound.cache import remember_runs
 
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
 _Speed = Annotated[Floats, Quantity("1", "speed", low=0)]
@@ -38,7 +38,7 @@ def evaluator(**space: Any) -> Any:
 
 def test_equal_inputs_are_run_once() -> None:
     plain = evaluator()
-    kept = remembering(plain)
+    kept = remember_runs(plain)
     rng = np.random.default_rng(0)
     ROWS.clear()
     for _ in range(5):
@@ -51,7 +51,7 @@ def test_equal_inputs_are_run_once() -> None:
 
 
 def test_scenarios_and_what_is_bound_are_distinguished() -> None:
-    (model,) = remembering(evaluator()).model_graph.models
+    (model,) = remember_runs(evaluator()).model_graph.models
     speeds = np.array([[1.0], [2.0], [np.nan]])
     sizes = np.array([1.0, 2.0, 2.0, -0.0])
     for size, speed in ((sizes, speeds), (sizes, 3.0), (sizes, 4.0), (2.0, speeds), (2.0, 1.0)):

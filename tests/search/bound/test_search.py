@@ -21,7 +21,7 @@ from dse.model import monotonic
 from dse.problems import InputError
 from dse.search.base import SearchSettings, Start, method_of
 from dse.search.bound.boxes import MEASURED, Open, measured, never
-from dse.search.bound.cover import DOUBLINGS, Cover, missed, relaxed
+from dse.search.bound.cover import DOUBLINGS, Cover, count_doublings, relax_points
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Outcome
 from tests.core_examples import objective
@@ -51,7 +51,9 @@ def assert_equal(found: Outcome, whole: Outcome) -> None:
 def covers(found: Outcome, whole: Outcome, signs: Array, tolerance: float) -> bool:
     cover = Cover.empty(len(signs))
     cover = cover.added(front(found)[1] * signs)
-    wanted = relaxed(front(whole)[1] * signs, np.full(len(signs), tolerance), np.zeros(len(signs)))
+    wanted = relax_points(
+        front(whole)[1] * signs, np.full(len(signs), tolerance), np.zeros(len(signs))
+    )
     return bool(cover.weakly(wanted).all())
 
 
@@ -140,7 +142,7 @@ def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
     values = (judged.objectives * evaluator.signs)[judged.feasible]
     assert len(values) > 20
     share = np.full(4, outcome.gap.reached)
-    assert cover.weakly(relaxed(values, share, np.zeros(4))).all()
+    assert cover.weakly(relax_points(values, share, np.zeros(4))).all()
 
 
 def test_the_gap_of_the_crypto_study_closes_with_finer_variables() -> None:
@@ -234,7 +236,7 @@ def test_a_continuum_is_covered_within_the_tolerance() -> None:
     points = np.column_stack([true.cost, -true.gain])[size * speed <= 20]
     cover = Cover.empty(2)
     cover = cover.added(result.front.points)
-    assert cover.weakly(relaxed(points, np.full(2, 0.01), np.zeros(2))).all()
+    assert cover.weakly(relax_points(points, np.full(2, 0.01), np.zeros(2))).all()
 
 
 def low(size: _Size, speed: _Speed) -> Made:
@@ -254,7 +256,7 @@ def test_near_zero_the_tolerance_is_a_share_of_the_floor() -> None:
     cover = Cover.empty(2)
     cover = cover.added(result.front.points)
     points = np.column_stack([true.cost, -true.gain])
-    assert cover.weakly(relaxed(points, np.full(2, 0.01), np.ones(2))).all()
+    assert cover.weakly(relax_points(points, np.full(2, 0.01), np.ones(2))).all()
     with pytest.raises(InputError, match=r"search\.floor\.costs: 'costs' is not an objective"):
         study(made, None, tolerance=0.01, floor={"costs": 1})
 
@@ -301,7 +303,7 @@ def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
     cover = cover.added(outcome.evaluated.objectives[outcome.on_front] * evaluator.signs)
     long = searched(evaluator, "bound", 1e-3)
     points = long.evaluated.objectives[long.on_front] * evaluator.signs
-    assert cover.weakly(relaxed(points, np.full(2, outcome.gap.reached), np.zeros(2))).all()
+    assert cover.weakly(relax_points(points, np.full(2, outcome.gap.reached), np.zeros(2))).all()
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.001])
@@ -360,11 +362,11 @@ def test_how_far_a_cover_misses_is_counted_in_doublings() -> None:
     designs = rng.uniform(2, 40, (3_000, 2))
     cover = cover.added(designs)
     tolerance, floor = np.full(2, 0.01), np.zeros(2)
-    found = missed(cover, points, np.full(500, DOUBLINGS, dtype=np.int8), tolerance, floor)
+    found = count_doublings(cover, points, np.full(500, DOUBLINGS, dtype=np.int8), tolerance, floor)
     needed = (designs[None] / points[:, None]).max(axis=2).min(axis=1) - 1.0
     doublings = np.clip(np.ceil(np.log2(needed / 0.01)), 1, DOUBLINGS)
     np.testing.assert_array_equal(found, doublings)
-    again = missed(cover, points, found, tolerance, floor)
+    again = count_doublings(cover, points, found, tolerance, floor)
     np.testing.assert_array_equal(again, found)
 
 

@@ -17,7 +17,7 @@ from dse.cli import commands
 from dse.explain.certification import refute
 from dse.problems import InputError
 from dse.search.base import SearchSettings, Start, method_of
-from dse.search.bound.cover import Cover, relaxed
+from dse.search.bound.cover import Cover, relax_points
 from dse.search.outcome import Tolerance
 
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
@@ -63,7 +63,7 @@ def test_each_objective_may_have_its_own_tolerance() -> None:
     cover = Cover.empty(2)
     cover = cover.added(result.front.points)
     within = np.array([0.0, 0.01]), np.zeros(2), np.array([20.0, 0.0])
-    assert cover.weakly(relaxed(points(), *within)).all()
+    assert cover.weakly(relax_points(points(), *within)).all()
     assert len(result.front.designs) < 400
     assert (
         refute(study(tolerance={"area": "20 LUT", "gain": "1 %"}), result, 20_000, 0).design is None
@@ -108,7 +108,7 @@ def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
     cover = Cover.empty(2)
     cover = cover.added(outcome.evaluated.objectives[outcome.on_front] * evaluator.signs)
     within = np.array([0.0, gain.fraction]), np.zeros(2), np.array([area.amount, 0.0])
-    assert cover.weakly(relaxed(points(), *within)).all()
+    assert cover.weakly(relax_points(points(), *within)).all()
 
 
 def test_a_certificate_says_what_it_rests_on(tmp_path: Path) -> None:

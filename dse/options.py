@@ -45,10 +45,14 @@ option = functools.partial(click.option, cls=Single)
 
 
 class Readable(click.Path):
-    """The name of a file or a folder, in UTF-8: `dse` writes names into files."""
+    """The name of a file or a folder, in UTF-8: `dse` writes names into files.
 
-    def __init__(self) -> None:
+    For one to write, ``-``, which is often standard output, is refused.
+    """
+
+    def __init__(self, written: bool = False) -> None:
         super().__init__(path_type=Path)
+        self._written = written
 
     def convert(
         self,
@@ -57,6 +61,8 @@ class Readable(click.Path):
         ctx: click.Context | None,
     ) -> Any:
         """Return the path."""
+        if self._written and value == "-":
+            self.fail("'-' is not a file: give a name; results are not written to standard output")
         try:
             str(value).encode()
         except UnicodeEncodeError:
@@ -64,16 +70,5 @@ class Readable(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Written(Readable):
-    """A file or a folder to write; ``-``, which is often standard output, is refused."""
-
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:
-        """Return the path."""
-        if value == "-":
-            self.fail("'-' is not a file: give a name; results are not written to standard output")
-        return super().convert(value, param, ctx)
+Written = functools.partial(Readable, written=True)
+"""A file or a folder to write."""

@@ -69,6 +69,7 @@ class _Session(NamedTuple):
     notes: Mapping[str, str]
     search: Search
     earlier: Progress
+    began: float
 
     def save_checkpoint(self) -> None:
         """Write the state and the method of the search, from which another run continues."""
@@ -133,7 +134,7 @@ def run(
     team = workers_of(study, workers, cluster)
     if out is None:
         with _open_storage(study, None) as store:
-            return _run(study, None, {}, store, team, progress, begins)
+            return _complete(_prepare(study, None, {}, store, team, begins), progress)
     copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
     known, seconds = (study.digest, study.name), study.plan.timeout or np.inf
     with _writing(study), lease_folder(out, *known, fresh, copies, seconds) as lease:
@@ -145,23 +146,13 @@ def run(
             note_resumption(out)
         files.copy_study(copies, out)
         with _open_storage(study, out) as store:
-            return _run(study, out, copies, store, team, progress, begins)
+            return _complete(_prepare(study, out, copies, store, team, begins), progress)
 
 
-def _run(
-    study: ResolvedStudy,
-    out: Path | None,
-    copies: Mapping[str, bytes],
-    store: Store | FrontDatabase | None,
-    workers: Workers,
-    progress: Callable[[Progress], None] | None,
-    begins: Callable[[ResolvedStudy], None] | None,
-) -> Result:
-    began = time.monotonic()
-    session = _prepare(study, out, copies, store, workers, begins)
+def _complete(session: _Session, progress: Callable[[Progress], None] | None) -> Result:
     ended = _search(session, progress)
     check = _check(session, ended)
-    result = _keep(session, ended, check, began)
+    result = _keep(session, ended, check)
     _report(session, ended, result)
     return result
 
@@ -178,6 +169,7 @@ def _prepare(
     begins: Callable[[ResolvedStudy], None] | None,
 ) -> _Session:
     """Start workers, check the models against their contract, and start or resume the search."""
+    began = time.monotonic()
     if study.plan.timeout is not None:
         now = time.time()
         workers = replace(workers, until=now + study.plan.timeout, since=now)
@@ -192,7 +184,7 @@ def _prepare(
         search = method_of(study.plan.method).start(start)
     except (DesignError, ModelError) as error:
         raise StoppedError(f"{study.name}: {error}") from error
-    return _Session(study, out, copies, store, workers, notes, search, search.progress())
+    return _Session(study, out, copies, store, workers, notes, search, search.progress(), began)
 
 
 @contextmanager
@@ -370,10 +362,10 @@ def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
 # Keep
 
 
-def _keep(session: _Session, ended: _Ended, check: Verification | None, began: float) -> Result:
+def _keep(session: _Session, ended: _Ended, check: Verification | None) -> Result:
     """Make the result; write storage, tables, and a checkpoint if another run can continue."""
     study, out, store, outcome = session.study, session.out, session.store, ended.outcome
-    seconds, earlier = time.monotonic() - began, session.earlier
+    seconds, earlier = time.monotonic() - session.began, session.earlier
     result = result_of(
         study, outcome, ended.stopped, seconds, session.workers, session.notes, earlier
     )

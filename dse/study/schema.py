@@ -690,6 +690,9 @@ class ChainTable(Table):
     """Kernels that follow each other: data stay with the engines if both neighbours are built."""
 
     kernels: list[Name] = Field(min_length=2, description="in the order of the data")
+    after: dict[Name, Name] = Field(
+        default_factory=dict, description="of a tree: kernel = its predecessor; else the one before"
+    )
     fed: dict[Name, Number] = Field(
         min_length=1, description="inputs of a kernel whose predecessor is built, such as no set-up"
     )

@@ -11,9 +11,9 @@ others. An option of the variable has a design for each of its kernels.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from dse.model.units import UnitError, read
 from dse.model.values import plural, show, worded
 from dse.problems import InputError, Problem
 from dse.search.base import SearchSettings, Start, method_of
+from dse.search.portfolio.trees import Tree
 from dse.search.verification import verify_outcome
 from dse.study.schema import ChainTable, SharedEngineTable
 
@@ -392,6 +393,14 @@ def _quantity(evaluator: Evaluator, name: str, points: Points) -> Array:
     return np.broadcast_to(value, (count,))
 
 
+class _State(NamedTuple):
+    """Whether a kernel of a chain is built, its predecessor is, and all its successors are."""
+
+    built: bool
+    fed: bool = False
+    feeds: bool = False
+
+
 def chain_kernels(
     table: ChainTable,
     kernels: Sequence[Kernel],
@@ -399,73 +408,86 @@ def chain_kernels(
     signs: Signs,
     checks: bool = True,
 ) -> Options:
-    """Return the options of consecutive kernels, whose data stay with the engines where they can.
+    """Return the options of kernels whose data stay with the engines where they can.
 
-    Dynamic programming along the chain. The state after a kernel is whether it is built and whether
-    the next one is; in each state only the front is kept. A kernel is evaluated with the inputs
-    `fed` if its predecessor is built, and `feeds` if its successor is.
+    The kernels are a path or a tree. Each kernel has options for each state of its neighbours, and
+    an edge forbids states that do not fit; see `dse.search.portfolio.trees`. A kernel is evaluated
+    with the inputs `fed` if its predecessor is built, and `feeds` if its successors are.
 
     Raises
     ------
     InputError
         If a kernel does not take these inputs, or there are too many options.
     """
-    problems = [
-        Problem(f"{section}.{name}", f"no model of {kernel.name} takes '{name}'", "leave it out")
-        for section in ("fed", "feeds")
-        for name in getattr(table, section)
-        for kernel in kernels
-        if name not in kernel.evaluator.model_graph.quantities
+    bound = {kernel.name: _read_inputs(table, kernel) for kernel in kernels}
+    names = [kernel.name for kernel in kernels]
+    parents = [-1] + [names.index(table.after.get(n, names[k])) for k, n in enumerate(names[1:])]
+    variants: list[list[tuple[_State, Options]]] = []
+    for k, kernel in enumerate(kernels):
+        own = [(_State(False), options) for options in kernel.host(totals)]
+        for fed in (False, True) if k else (False,):
+            for feeds in (False, True) if table.feeds and k in parents else (False,):
+                given = bound[kernel.name][0] if fed else {}
+                given = given | (bound[kernel.name][1] if feeds else {})
+                built = kernel.built(totals, signs, checks, given).labelled()
+                own += [(_State(True, fed, feeds), built)] if built.names else []
+        variants.append(own)
+    nodes = [join([options for _, options in own]) for own in variants]
+    labels = [np.repeat(np.arange(len(own)), [len(o.names) for _, o in own]) for own in variants]
+    coordinates = [
+        _coordinates(n.parts[name], totals, signs) for name, n in zip(names, nodes, strict=True)
     ]
+    edges = [
+        _forbid(variants[k], variants[p], parents.count(p)) if p >= 0 else np.zeros((1, 1))
+        for k, p in enumerate(parents)
+    ]
+    width = coordinates[0].shape[1]
+    tree = Tree(coordinates, labels, parents, [np.repeat(e[..., None], width, 2) for e in edges])
+    choices = tree.front().choices
+    chosen = [[nodes[k].names[c] for k, c in enumerate(row)] for row in choices.tolist()]
+    return Options(
+        tuple("; ".join(n for n in row if n != NOT_BUILT) or NOT_BUILT for row in chosen),
+        {name: nodes[k].parts[name][choices[:, k]] for k, name in enumerate(names)},
+    ).front(totals, signs)
+
+
+def _forbid(
+    own: Sequence[tuple[_State, Options]], before: Sequence[tuple[_State, Options]], several: int
+) -> Array:
+    """Return 0 for each pair of states of a kernel and its predecessor that fit, else infinity."""
+
+    def fits(state: _State, parent: _State) -> bool:
+        if state.built and state.fed != parent.built:
+            return False
+        if parent.feeds:  # all successors are built
+            return state.built
+        return several > 1 or not (parent.built and state.built) or not _has_feeding(before)
+
+    rows = [[0.0 if fits(s, p) else np.inf for p, _ in before] for s, _ in own]
+    return np.array(rows)
+
+
+def _has_feeding(variants: Sequence[tuple[_State, Options]]) -> bool:
+    """Return whether a kernel has options for built successors."""
+    return any(state.feeds for state, _ in variants)
+
+
+def _read_inputs(table: ChainTable, kernel: Kernel) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the inputs `fed` and `feeds` of a kernel in its units."""
+    graph, problems, found = kernel.evaluator.model_graph, list[Problem](), []
+    for section in ("fed", "feeds"):
+        values = dict[str, float]()
+        for name, number in getattr(table, section).items():
+            if name not in graph.quantities:
+                message = f"no model of {kernel.name} takes '{name}'"
+                problems.append(Problem(f"{section}.{name}", message, "leave it out"))
+                continue
+            try:
+                clock = graph.constants.get("clock")
+                values[name] = read(str(number), graph.quantities[name].unit, clock)
+            except UnitError as error:
+                problems.append(Problem(f"{section}.{name}", str(error)))
+        found.append(values)
     if problems:
         raise InputError("", problems)
-    fronts: dict[tuple[bool, bool], Options] = {(False, flag): _NOTHING for flag in (False, True)}
-    for position, kernel in enumerate(kernels):
-        last = position == len(kernels) - 1
-        after = dict[tuple[bool, bool], Options]()
-        for own, following in itertools.product((False, True), (False,) if last else (False, True)):
-            found = []
-            for (before, mine), front in fronts.items():
-                if mine != own:
-                    continue
-                state = before, own, following
-                for options in _variants(table, kernel, totals, signs, checks, state):
-                    found.append(_append(front, options))
-            if found:
-                after[own, following] = join(found).front(totals, signs)
-        fronts = after
-    return join([*fronts.values()]).front(totals, signs)
-
-
-_NOTHING = Options((NOT_BUILT,), {})
-
-
-def _variants(
-    table: ChainTable,
-    kernel: Kernel,
-    totals: Sequence[str],
-    signs: Signs,
-    checks: bool,
-    state: tuple[bool, bool, bool],
-) -> Iterator[Options]:
-    """Yield the options of a kernel, by whether its predecessor, itself and the next are built."""
-    before, own, following = state
-    if not own:
-        yield from kernel.host(totals)
-        return
-    given = dict(table.fed if before else {}) | dict(table.feeds if following else {})
-    graph = kernel.evaluator.model_graph
-    bound = {}
-    for name, number in given.items():
-        try:
-            bound[name] = read(
-                str(number), graph.quantities[name].unit, graph.constants.get("clock")
-            )
-        except UnitError as error:
-            raise InputError("", [Problem(name, str(error))]) from None
-    yield kernel.built(totals, signs, checks, bound).labelled()
-
-
-def _append(front: Options, options: Options) -> Options:
-    """Return every combination of an option of the kernels so far and one of the next."""
-    return combine([front, options]) if front.parts else options
+    return found[0], found[1]

@@ -20,7 +20,12 @@ from dse.explain.limits import Limits, find_limits
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
 from dse.explain.switch_points import SwitchPoints, find_switch_points
-from dse.explain.system import answer_kernels, describe_kernels, describe_nothing_built
+from dse.explain.system import (
+    answer_kernels,
+    describe_kernels,
+    describe_losses,
+    describe_nothing_built,
+)
 from dse.explain.targets import (
     are_beneficial,
     find_best,
@@ -303,6 +308,7 @@ def _describe(
         fields["build nothing"] = _describe_no_accelerator(study, own, explained)
     if role == RECOMMENDED:
         fields["why"] = _reason(study, result, selection)
+        fields["better if nothing is built"] = describe_losses(study, own) if explained else ""
         used = [n for n in values if n.endswith(_UTILIZATION)]
         fields["utilization"] = ", ".join(
             f"{worded(n.removesuffix(_UTILIZATION))} {percent(float(values[n]), 2)}" for n in used

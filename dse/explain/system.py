@@ -124,6 +124,19 @@ def describe_nothing_built(study: ResolvedStudy) -> str:
     return ", ".join(f"{worded(o.name)} {amount(value, o.unit)}" for o, value in pairs)
 
 
+def describe_losses(study: ResolvedStudy, values: Mapping[str, object]) -> str:
+    """Return the objectives that are better if nothing is built, without costs of engines."""
+    evaluator = study.evaluator
+    system = find_system(evaluator)
+    if system is None or not all(NOT_BUILT in names for names in system.names.values()):
+        return ""
+    nothing = _objectives(evaluator, [{k: n.index(NOT_BUILT) for k, n in system.names.items()}])[0]
+    own = np.array([float(str(values[o.name])) for o in evaluator.objectives])
+    effects = compare_objectives(evaluator.objectives, own, nothing)
+    costs = {o.name for o in evaluator.objectives if o.quantity in system.totals}
+    return ", ".join(str(e) for e in effects if e.gain > 1 and e.objective not in costs)
+
+
 def _important(study: ResolvedStudy, totals: Mapping[str, float]) -> list[str]:
     """Return the totals; totals that an objective or a constraint names come first."""
     evaluator = study.evaluator
@@ -149,7 +162,10 @@ def _explain_host(evaluator: Evaluator, system: System, point: Points, kernel: s
             for c, bad in zip(evaluator.constraints, fewest, strict=True)
             if bad
         ]
-        return f"each of {len(others)} designs violates {', '.join(names) or 'a constraint'}"
+        why = ", ".join(names) or "a constraint"
+        return (
+            f"with the other kernels as they are, each of its {len(others)} designs violates {why}"
+        )
     signed, own = rest.objectives[feasible] * evaluator.signs, now.objectives[0] * evaluator.signs
     main = int(np.argmin(np.where(signed < own, 0, 1).sum(axis=0)))
     better = signed[:, main] < own[main]

@@ -274,7 +274,8 @@ def change(before: str, after: str) -> str:
     ('10 → 1 cycle', 'never → 16 B')
     """
     number, _, unit = before.partition(" ")
-    return f"{number if unit and after.endswith(f' {unit}') else before} → {after}"
+    common = unit and number[-1:].isdigit() and after.endswith(f" {unit}")
+    return f"{number if common else before} → {after}"
 
 
 def cell(value: Any) -> str:

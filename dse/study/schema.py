@@ -681,7 +681,7 @@ class SharedEngineTable(Table):
 
     kernels: list[Name] = Field(min_length=2, description="kernels with the same variables")
     sums: list[Name] = Field(
-        default_factory=list, description="quantities that add up at the engine, such as its load"
+        min_length=1, description="quantities that add up at the engine, such as its load"
     )
     once: list[Name] = Field(default_factory=list, description="totals that count once")
 

@@ -136,6 +136,9 @@ def _report(
         elif isinstance(value, str) and kinds.keys() & {"int_type", "float_type"}:
             remedy = f"write {value.strip()} without quotes" if _is_number(value) else remedy
         findings.add(place, f"{text} is not {' or '.join(_EXPECTED[k] for k in kinds)}", remedy)
+    elif place == Place("space") and "too_long" in kinds:
+        message = "only the kernels of a system have variables"
+        findings.add(place, message, "write them in [kernel.NAME.space] or [kernels.space]")
     else:  # pydantic's sentence without its subject
         message = re.sub(r"^(Input|List|Tuple|Dictionary|String) ", "", detail["msg"])
         fraction = "or a fraction of the samples, 0 % to 100 %"

@@ -23,7 +23,7 @@ CSV = "lanes,depth,banks,latency,area\n2,2,8,5,1\n4,2,8,3,2\n8,2,8,1,3\n4,1,8,FA
 NOT_SHOWN = {  # no example could use these
     *("evaluations", "seed", "generation", "options"),  # of a search
     *("processes", "chunk", "storage"),  # of a run
-    *("step", "of", "report", "sections"),
+    *("step", "of", "report", "sections", "own_host"),
 }
 
 

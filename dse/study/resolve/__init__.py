@@ -195,6 +195,8 @@ def resolve(
     )
     required, unchecked = required_constraints(model_graph, evaluator.requests())
     evaluator = replace(evaluator, constraints=(*constraints, *required))
+    if kernels:
+        kernels.check_names(evaluator, findings)
     check_missing(findings, evaluator)
     check_effects(file, findings, evaluator)
     check_sections(code, model_graph, file.inputs, findings)

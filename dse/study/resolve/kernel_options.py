@@ -28,7 +28,7 @@ from dse.evaluate.totals import BUILT, NOT_BUILT, part_name
 from dse.model.quantity import Array
 from dse.model.units import UnitError, read
 from dse.model.values import plural, show, worded
-from dse.problems import InputError, Problem
+from dse.problems import InputError, Problem, nearest
 from dse.search.base import SearchSettings, Start, method_of
 from dse.search.portfolio.trees import Tree
 from dse.search.verification import verify_outcome
@@ -312,6 +312,15 @@ def share_engine(
         problems.append(Problem("", message, "give fewer values"))
     if len(kernels) > _MAX_SHARING:
         problems.append(Problem("kernels", f"are more than {_MAX_SHARING}", "leave some out"))
+    for kernel in kernels:
+        graph = kernel.evaluator.model_graph
+        names = [objective.quantity for objective in kernel.evaluator.objectives]
+        names += [n for constraint in kernel.evaluator.constraints for n in constraint.names]
+        affecting = graph.affecting(names)
+        if unused := [n for n in table.sums if n in graph.producers and n not in affecting]:
+            message = f"{', '.join(unused)} affects no total and no constraint of {kernel.name}"
+            remedy = "take a model of the engine's wait that reads it, such as shared_engine_queue"
+            problems.append(Problem("sums", message, remedy))
     for name in table.once:
         if name not in totals:
             problems.append(
@@ -480,13 +489,19 @@ def _read_inputs(table: ChainTable, kernel: Kernel) -> tuple[dict[str, float], d
         for name, number in getattr(table, section).items():
             if name not in graph.quantities:
                 message = f"no model of {kernel.name} takes '{name}'"
-                problems.append(Problem(f"{section}.{name}", message, "leave it out"))
+                remedy = nearest(name, graph.quantities)
+                problems.append(Problem(f"{section}.{name}", message, remedy))
                 continue
+            quantity, clock = graph.quantities[name], graph.constants.get("clock")
             try:
-                clock = graph.constants.get("clock")
-                values[name] = read(str(number), graph.quantities[name].unit, clock)
+                values[name] = read(str(number), quantity.unit, clock)
             except UnitError as error:
                 problems.append(Problem(f"{section}.{name}", str(error)))
+            else:
+                if not quantity.contains_all(values[name]):
+                    message = f"{name} = {show(values[name], quantity.unit)} is outside its domain"
+                    remedy = f"{quantity.about}: {quantity.domain()}"
+                    problems.append(Problem(f"{section}.{name}", message, remedy))
         found.append(values)
     if problems:
         raise InputError("", problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Space
+from dse.evaluate.table_space import TableSpace
 from dse.evaluate.totals import BUILT, NOT_BUILT, Total, find_system, total_model
 from dse.model.contract import Model
 from dse.model.quantity import Quantity
@@ -81,6 +83,14 @@ class Kernels:
             for prefix, names in groups.items()
             for total, quantity in self.quantities.items()
         )
+
+    def check_names(self, evaluator: Evaluator, findings: Findings) -> None:
+        """Check that no kernel has the name of a quantity or of an objective."""
+        taken = {*evaluator.model_graph.quantities, *(o.name for o in evaluator.objectives)}
+        for key in self.members.values():
+            if key in taken:
+                message = f"'{key}' is the name of a quantity of this study, too"
+                findings.add(Place("kernel") / key, message, "give the kernel another name")
 
     def space(self, options: Mapping[str, Options] | None = None) -> Space:
         """Return the kernels as variables with these options; with none, two options of each."""
@@ -171,38 +181,74 @@ def resolve_kernels(
     kernels: dict[str, Kernel] = {}
     quantities: dict[str, Quantity] = {}
     files: list[Path] = []
+    of_tables: dict[str, Quantity] = {}
     given: dict[str, tuple[StudyInput, ...]] = {}
     for kernel, table in file.kernel.items():
         place, own = Place("kernel") / kernel, Findings(findings.source)
         try:
             study, place_of, paths = _study_of(kernel, file, table, folder, own)
             resolved: Resolved = resolve(study, place_of, functions, elsewhere, own)
-            known = _not_built(table, resolved.evaluator, study, own)
-            kernels[kernel] = Kernel(kernel, resolved.evaluator, known, tuple(table.not_built))
+            on_host = _not_built(table, resolved.evaluator, study, own)
+            kernels[kernel] = Kernel(kernel, resolved.evaluator, on_host, tuple(table.not_built))
             given[kernel] = resolved.inputs
             own.finish_stage()
         except InputError as error:
             findings.adopt(place, error)
             continue
         files += [*paths, *resolved.files]
-        findings.notes += [note for note in own.notes if note.startswith(str(place))]
+        findings.notes += [_placed(place, note) for note in own.notes if _is_of_user(note)]
+        for each in resolved.inputs:
+            if each.uncertain is not None:
+                message = f"{each.label} is uncertain, and kernels have no samples"
+                remedy = "give a number, and a range: dse explain varies it"
+                findings.add(place / "inputs" / each.name, message, remedy)
         for objective in resolved.evaluator.objectives:
             declared = resolved.evaluator.model_graph.quantities[objective.quantity]
-            first = quantities.setdefault(objective.quantity, declared)
-            if first.unit == "1":  # a column of a table may have no unit
-                quantities[objective.quantity] = declared
-            elif declared.unit not in ("1", first.unit):
-                message = f"{objective.quantity} is in {declared.unit}, not in {first.unit}"
-                findings.add(place, message, "give all kernels the same unit")
+            if isinstance(study, TableStudyFile):  # without a domain, perhaps without a unit
+                of_tables.setdefault(objective.quantity, declared)
+            else:
+                quantities.setdefault(objective.quantity, declared)
+    known = of_tables | quantities
+    quantities = {total: known[total] for total in file.kernels.totals if total in known}
     for name in file.kernels.totals:
         if name not in quantities and not findings.problems:
             known_names = {n for k in kernels.values() for n in k.evaluator.model_graph.producers}
             message = f"no kernel gives '{name}'"
             findings.add(Place("kernels") / "totals", message, nearest(name, known_names))
     _check_members(file, findings)
+    _check_values(kernels, quantities, findings)
     findings.finish_stage()
     inputs = tuple(_list_inputs(file, given))
     return Kernels(file, kernels, quantities, tuple(dict.fromkeys(files)), inputs)
+
+
+def _check_values(
+    kernels: Mapping[str, Kernel], quantities: Mapping[str, Quantity], findings: Findings
+) -> None:
+    """Check that totals of tables, and of kernels on the host, are in the domains of totals."""
+    for name, kernel in kernels.items():
+        for objective in kernel.evaluator.objectives:
+            unit = quantities[objective.quantity].unit
+            if objective.unit not in ("1", unit):
+                message = f"{objective.quantity} is in {objective.unit}, not in {unit}"
+                findings.add(Place("kernel") / name, message, "give all kernels the same unit")
+        for total, quantity in quantities.items():
+            space = kernel.evaluator.space
+            given = space.numbers.get(total, ()) if isinstance(space, TableSpace) else ()
+            values = np.array([*given, *((kernel.on_host or {}).get(total, 0.0),)])
+            if not quantity.contains_all(values[~np.isnan(values)]):
+                message = f"{total} is outside its domain"
+                remedy = f"{quantity.about}: {quantity.domain()}"
+                findings.add(Place("kernel") / name, message, remedy)
+
+
+def _is_of_user(note: str) -> bool:
+    """Return whether a note is on a value or an entry; others are on effects on single totals."""
+    return not re.search(r" affects? | not used by ", note)
+
+
+def _placed(place: Place, note: str) -> str:
+    return note if note.startswith(str(place)) else f"{place}: {note}"
 
 
 def _list_inputs(
@@ -316,6 +362,23 @@ def _check_run(kernel: str, run: str, folder: Path | None, findings: Findings) -
     return path
 
 
+def _check_columns(name: str, totals: Sequence[str], known: Sequence[str]) -> None:
+    """Check that a table has a column for each total.
+
+    Raises
+    ------
+    InputError
+        If one is missing.
+    """
+    problems = [
+        Problem("", f"{name} has no column '{total}', which is a total", nearest(total, known))
+        for total in totals
+        if total not in known
+    ]
+    if problems:
+        raise InputError("", problems)
+
+
 def _study_of_table(
     kernel: str,
     name: str,
@@ -324,20 +387,17 @@ def _study_of_table(
     folder: Path | None,
     of_run: bool,
 ) -> TableStudyFile:
-    """Return a table of designs as a study of the totals that it has columns of."""
+    """Return a table of designs as a study of the totals."""
     from dse.study.design_table import read_table
 
     columns = read_table(name, folder)[0]
+    _check_columns(name, totals, columns.names)
     constraints = list(table.constraint)
     if of_run and "table_feasible" in columns.names:
         constraints.append(ConstraintTable.model_construct(quantity="table_feasible", at_least=1.0))
     return TableStudyFile.model_construct(
         study=TableStudyTable.model_construct(name=kernel, table=name),
-        objective=[
-            ObjectiveTable.model_construct(minimize=total, name=total)
-            for total in totals
-            if total in columns.names
-        ],
+        objective=[ObjectiveTable.model_construct(minimize=total, name=total) for total in totals],
         constraint=constraints,
     )
 

@@ -16,6 +16,7 @@ from dse.study.resolve.scope import Scope, is_whole
 from dse.study.resolve.uncertainty import resolve_fit, resolve_value
 from dse.study.schema import (
     CatalogTable,
+    InputValue,
     IntegerTable,
     RealTable,
     RowsTable,
@@ -160,6 +161,7 @@ def _resolve_rows(
         message = "no model takes any quantity that its rows set"
         scope.add(place, message, f"rows set: {', '.join(sorted(names))}")
         return {}
+    written = _fill_defaults(scope, place, written, names & quantities)
     if isinstance(table, CatalogTable) and table.where is not None:
         written = _drop_incomplete(scope, place, written, names & quantities)
     rows: Rows = {}
@@ -178,6 +180,19 @@ def _resolve_rows(
         if entries is not None and option in entries.fits:
             fit = entries.fits[option]
             rows[option] |= resolve_fit(scope, place / option, fit, rows[option])
+    return rows
+
+
+def _fill_defaults(scope: Scope, place: Place, rows: Rows, needed: set[str]) -> Rows:
+    """Return the entries with the defaults of models for missing values; note each default."""
+    defaults = {n: v for model in scope.model_graph.models for n, v in model.defaults.items()}
+    for name in sorted(needed & defaults.keys()):
+        lacking = [option for option, row in rows.items() if name not in row]
+        if lacking:
+            text = f"{name} is {defaults[name]:g}, the model's default, for {listed(lacking)}"
+            scope.findings.notes.append(f"{place}: {text}")
+            value = InputValue(float(defaults[name]), source="default of a model")
+            rows = {o: row if name in row else {**row, name: value} for o, row in rows.items()}
     return rows
 
 

@@ -350,3 +350,57 @@ def test_varied_input_gives_the_options_of_a_study_with_that_value(
     varied = study.kernels.vary(study.evaluator, kernels, name, value).space.variables
     expected = dse.load(write(tmp_path, (STUDY + joint).replace(before, after))).evaluator.space
     assert varied == expected.variables
+
+
+TABLE = '[kernel.sha]\ntable = "sha.csv"\nnot_built = { busy = 0.4, under_way = 0.4 }\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place", "words"),
+    [
+        ("", "busy,under_way\n1,2\n3,4\n", "kernel.sha", "no column 'area'"),
+        ("", "busy,under_way,area\n1,2,-3\n3,4,5\n", "kernel.sha", "area is outside its domain"),
+        ("busy = 0.4", "busy = -0.4", "kernel.sha", "busy is outside its domain"),
+        ("[kernel.cbc]", "[kernel.area]", "kernel.area", "name of a quantity"),
+        ("rate = 10000,", "rate = { uniform = [1e3, 1e4] },", "kernel.cbc", "is uncertain"),
+        ('fed = { set_up = "1 us" }', 'fed = { set_up = "-1 us" }', "chain.line", "domain"),
+        ('fed = { set_up = "1 us" }', 'fed = { setup = "1 us" }', "chain.line", "'set_up'"),
+    ],
+)
+def test_impossible_values_of_kernels_are_refused(
+    tmp_path: Path, before: str, after: str, place: str, words: str
+) -> None:
+    text = STUDY if before.startswith(("[", "rate")) else STUDY + CHAIN
+    (tmp_path / "sha.csv").write_text("busy,under_way,area\n1,2,3\n3,4,5\n")
+    if place == "kernel.sha":
+        text = STUDY.partition("[kernel.sha]")[0] + TABLE + STUDY.partition('"40 us" }')[2]
+    if before:
+        assert before in text
+        text = text.replace(before, after)
+    else:
+        (tmp_path / "sha.csv").write_text(after)
+    with pytest.raises(InputError) as caught:
+        dse.load(write(tmp_path, text))
+    assert any(place in p.where and words in str(p) for p in caught.value.problems), caught.value
+
+
+def test_engine_is_not_shared_by_kernels_whose_wait_does_not_know_it(tmp_path: Path) -> None:
+    text = STUDY + SHARED.replace('"engine_load", "engine_moment"', '"service_only"')
+    models = MODELS.replace(
+        "service: Annotated[Array,",
+        "service_only: Annotated[Array, Quantity('1', 'x')]\n    service: Annotated[Array,",
+        1,
+    )
+    models = models.replace("rate * time**2, time)", "rate * time**2, time, time)")
+    path = write(tmp_path, text)
+    (tmp_path / "models.py").write_text(models)
+    with pytest.raises(InputError, match="service_only affects no total"):
+        dse.load(path)
+
+
+def test_value_that_an_entry_lacks_is_the_models_default_and_noted(tmp_path: Path) -> None:
+    text = STUDY.replace("lut = 1000 }", "lut = 1000, built = 1 }")
+    notes = dse.load(write(tmp_path, text)).notes
+    assert any(
+        "kernel.sha: " in note and "built is 1, the model's default" in note for note in notes
+    )

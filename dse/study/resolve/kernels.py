@@ -350,6 +350,10 @@ def _check_run(kernel: str, run: str, folder: Path | None, findings: Findings) -
     InputError
         If the folder is not of a finished run, or its table has changed.
     """
+    for name in (_SUMMARY, _DESIGNS):
+        if not ((folder or Path()) / run / name).is_file():
+            message = f"'{run}' is not the folder of a finished run: it has no {name}"
+            raise InputError("", [Problem("run", message, f"dse run STUDY --out {run}")])
     path = own_file(folder, f"{run}/{_SUMMARY}", "run", f"*/{_SUMMARY}")
     summary = json.loads(path.read_text(encoding="utf-8"))
     written = summary.get("sha256", {}).get(_DESIGNS)

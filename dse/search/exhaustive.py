@@ -270,7 +270,7 @@ def cut_chunks(first: int, total: int, limit: int) -> Iterator[tuple[int, int]]:
     has more than an eighth of all designs: many workers end at about the same time.
 
     >>> [high - low for low, high in cut_chunks(0, 1_000, 100)]
-    [1, 1, 2, 4, 8, 16, 32, 64, 64, 96, 100, 100, 100, 100, 100, 100, 100, 12]
+    [1, 1, 2, 4, 8, 16, 32, 64, 64, 64, 64, 80, 100, 100, 100, 100, 100, 100]
     """
     low, limit = first, min(limit, max(1, total // _PARTS))
     while low < total:

@@ -38,7 +38,7 @@ _AHEAD = 2  # tasks for each thread that are under way or wait for earlier ones
 _FEW = (
     64  # designs: batches double up to this size; the designs of so small a batch are a task each
 )
-_GROWTH = 2  # and then have this fraction of the designs done
+_GROWTH = 4  # and then have this fraction of the designs done
 _FRACTION = 8  # and this one, over all workers, if the user sets a time limit
 
 
@@ -46,11 +46,11 @@ def batch_size(done: int, until: float = NEVER, workers: int = 1) -> int:
     """Return how many designs are evaluated next, by the number that the session has evaluated.
 
     The sizes do not depend on how long anything takes, and so not on a busy machine. A batch takes
-    about half of the time so far: few batches, and not all is lost if the run is killed. If the
-    user sets a time limit, all workers together overrun it by about an eighth.
+    about a quarter of the time so far. So little is lost if the run is killed. If the user sets a
+    time limit, all workers together overrun it by about an eighth.
 
     >>> [batch_size(done) for done in (0, 1, 2, 100, 256, 8_000)]
-    [1, 1, 2, 64, 128, 4000]
+    [1, 1, 2, 64, 64, 2000]
     >>> batch_size(8_000, until=1.0, workers=2)
     500
     """

@@ -185,7 +185,7 @@ def test_chunks_leave_no_design_out_and_follow_the_work(first: int, count: int, 
     assert [low for low, _ in cuts] == [first, *(high for _, high in cuts[:-1])]
     assert cuts[-1][1] == total or len(cuts) == 2_000
     for low, high in cuts:
-        growing = max(1, min(low - first, 64), (low - first) // 2)
+        growing = max(1, min(low - first, 64), (low - first) // 4)
         assert 1 <= high - low <= min(most, growing, max(1, total // 8))
 
 

@@ -302,14 +302,14 @@ def _follow(session: _Session, progress: Callable[[Progress], None] | None) -> s
 
 
 def is_checkpoint_due(state: Progress, kept: int) -> bool:
-    """Return whether to write a checkpoint: after as many designs as were kept before.
+    """Return whether to write a checkpoint: after half as many designs as were kept before.
 
     Checkpoints thus follow the work and not the clock. If the number doubles, their cost stays a
     fixed fraction of the work. Beyond `_MAX_NEW` designs the interval is constant, unless the front
     is large and takes long to write.
     """
     new = state.work - kept
-    return new >= min(max(_MIN_NEW, kept), max(_MAX_NEW, 64 * state.kept))
+    return new >= min(max(_MIN_NEW, kept // 2), max(_MAX_NEW, 64 * state.kept))
 
 
 # Check

@@ -6,7 +6,7 @@ them in the order of the kernels, so that a sum has one value to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -78,6 +78,17 @@ def total_model(name: str, total: str, quantity: Quantity, kernels: Sequence[str
     )
 
 
+def total_of(part: str, sums: Iterable[Model]) -> Model:
+    """Return the part of one kernel as a separate total."""
+    source = next(model for model in sums if part in model.inputs)
+    total = getattr(source.function, "total", "")
+    quantity = next(iter(source.outputs.values()))
+    function = Total(part, total, (part,))
+    return replace(
+        source, name=part, function=function, inputs={part: quantity}, outputs={part: quantity}
+    )
+
+
 @dataclass(frozen=True)
 class System:
     """An evaluator of a system, seen as options that add up and a function of their totals.
@@ -126,9 +137,11 @@ def find_system(evaluator: Evaluator) -> System | None:
     wanted = _names(evaluator)
     parts = {part for m in sums.values() for part in m.inputs}
     read = {name for m in others for name in m.inputs} | wanted
-    if not sums or not evaluator.space.quantities().keys() <= parts or read & parts:
+    if not sums or not evaluator.space.quantities().keys() <= parts or read & parts - wanted:
         return None
     needed = graph.needs(sorted(wanted)).names
+    own = {part: total_of(part, sums.values()) for part in sorted(wanted & parts)}
+    sums |= own  # of one kernel: an objective or a constraint names it
     names = tuple(name for name in sums if name in needed)
     free = dict(graph.free) | {name: sums[name].outputs[name] for name in names}
     choices = {k: v for k, v in variables.items() if isinstance(v, Choice)}

@@ -373,7 +373,8 @@ def _reason(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     elif front.distinct == 1:
         reason = "the only design on the front"
     elif bool(np.all(front.points[selection.row] == points.min(axis=0))):
-        reason = "best in every objective"
+        some = "" if selection.beneficial.all() else " of the beneficial designs"
+        reason = f"best in every objective{some}"
     else:
         some = "design" if selection.beneficial.all() else "beneficial design"
         reason = f"{largest}, of {describe_count(points, some)} on the front"

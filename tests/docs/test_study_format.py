@@ -17,7 +17,10 @@ from tests.docs.pages import ROOT, load_script
 PROGRAM = load_script("docs/study_format.py")
 PAGE = ROOT / "docs" / "study-format.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-CSV = "lanes,depth,banks,latency,area\n2,2,8,5,1\n4,2,8,3,2\n8,2,8,1,3\n4,1,8,FAIL,1\n"
+CSV = (
+    "lanes,depth,banks,latency,area,host_load,host_load_before\n"
+    "2,2,8,5,1,1,2\n4,2,8,3,2,1,2\n8,2,8,1,3,1,2\n4,1,8,FAIL,1,1,2\n"
+)
 
 
 NOT_SHOWN = {  # no example could use these

@@ -430,6 +430,15 @@ def chain_kernels(
     """
     bound = {kernel.name: _read_inputs(table, kernel) for kernel in kernels}
     names = [kernel.name for kernel in kernels]
+    problems = [
+        Problem(
+            f"after.{name}", f"'{name}' does not follow '{before}'", "list the predecessor first"
+        )
+        for name, before in table.after.items()
+        if name not in names[1:] or before not in names[: names.index(name)]
+    ]
+    if problems:
+        raise InputError("", problems)
     parents = [-1] + [names.index(table.after.get(n, names[k])) for k, n in enumerate(names[1:])]
     variants: list[list[tuple[_State, Options]]] = []
     for k, kernel in enumerate(kernels):

@@ -91,6 +91,14 @@ class Kernels:
             if key in taken:
                 message = f"'{key}' is the name of a quantity of this study, too"
                 findings.add(Place("kernel") / key, message, "give the kernel another name")
+        graphs = [kernel.evaluator.model_graph for kernel in self.kernels.values()]
+        given = {name for graph in graphs for name in graph.producers}
+        needs = evaluator.model_graph.needs([name for name, _ in evaluator.requests()])
+        for name, by in needs.missing.items():
+            if name in given:
+                message = f"do not list '{name}', which {by or 'an objective'} needs"
+                findings.add(Place("kernels") / "totals", message, f'add "{name}"')
+        findings.finish_stage()
 
     def space(self, options: Mapping[str, Options] | None = None) -> Space:
         """Return the kernels as variables with these options; with none, two options of each."""
@@ -448,7 +456,9 @@ def _find_signs(
         raise AssertionError("the study is not a system")
     ranges = Ranges(system.inner)
     ends, signs = find_best_ends(ranges), dict[str, set[int]]()
-    totals = {m.function.name: m.function.total for m in models if isinstance(m.function, Total)}
+    functions = [model.function for model in models if isinstance(model.function, Total)]
+    totals = {part: function.total for function in functions for part in function.parts}
+    totals |= {function.name: function.total for function in functions}
     for i, name in enumerate(system.totals):
         signs.setdefault(totals[name], set()).update((ends[i],) if i in ends else (-1, 1))
     if mixed := [total for total, both in signs.items() if len(both) > 1]:

@@ -218,6 +218,18 @@ def test_chain_saves_what_built_neighbours_save(tmp_path: Path) -> None:
     assert found(write(tmp_path, STUDY + CHAIN)) == front_of(candidates)
 
 
+def test_chain_may_be_a_tree(tmp_path: Path) -> None:
+    tree = CHAIN.replace("feeds = { size = 2048 }", 'after = { sha = "cbc" }')
+    candidates = []
+    for each in itertools.product(OPTIONS, repeat=3):
+        set_up = [5e-6, *(1e-6 if each[0] else 5e-6 for _ in range(2))]
+        parts = zip(KERNELS, each, set_up, strict=True)
+        candidates.append([add(kernel, engine, set_up=time) for kernel, engine, time in parts])
+    assert found(write(tmp_path, STUDY + tree)) == front_of(candidates)
+    with pytest.raises(InputError, match="does not follow"):
+        dse.load(write(tmp_path, STUDY + tree.replace('sha = "cbc"', 'cbc = "sha"')))
+
+
 def test_phase_limits_the_kernels_that_run_at_once(tmp_path: Path) -> None:
     phase = '\n[phase.burst]\nkernels = ["cbc", "sha"]\n'
     limit = '\n[[constraint]]\nquantity = "burst_area"\nat_most = 4000\n'
@@ -226,6 +238,24 @@ def test_phase_limits_the_kernels_that_run_at_once(tmp_path: Path) -> None:
         if sum(ENGINES[e][1] for e in (each[0], each[2]) if e) <= 4000:
             candidates.append([add(k, e) for k, e in zip(KERNELS, each, strict=True)])
     assert found(write(tmp_path, STUDY + phase + limit)) == front_of(candidates)
+
+
+def test_limit_on_one_kernel_holds_for_it_alone(tmp_path: Path) -> None:
+    limit = '\n[[constraint]]\nquantity = "sha_area"\nat_most = 2000\n'
+    search = '\n[search]\nmethod = "merge"\n'
+    candidates = []
+    for each in itertools.product(OPTIONS, repeat=3):
+        if each[2] in (None, "small"):
+            candidates.append([add(k, e) for k, e in zip(KERNELS, each, strict=True)])
+    for text in (STUDY + limit, STUDY + limit + search):
+        assert found(write(tmp_path, text)) == front_of(candidates)
+
+
+def test_total_that_a_model_needs_and_is_not_listed_has_its_place(tmp_path: Path) -> None:
+    text = STUDY.replace('totals = ["busy", "under_way", "area"]', 'totals = ["busy", "area"]')
+    with pytest.raises(InputError, match="do not list 'under_way'") as caught:
+        dse.load(write(tmp_path, text))
+    assert caught.value.problems[0].where == "kernels.totals"
 
 
 def test_undeclared_model_of_the_system_keeps_every_option(tmp_path: Path) -> None:

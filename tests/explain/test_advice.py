@@ -176,7 +176,8 @@ def shipped(name: str, entries: dict[str, list[str]] | None = None) -> dse.Study
     if name == "cpu_accelerator":
         text = text.replace("[0, 1, 2, 3, 4, 5]", "[3]")  # a program of few blocks
     content = tomllib.loads(text)
-    for value in content.get("inputs", {}).values():
+    inputs = {**content.get("inputs", {}), **content.get("kernels", {}).get("inputs", {})}
+    for value in inputs.values():
         if isinstance(value, dict) and "file" in value:
             value["file"] = str(STUDIES / value["file"])
     for variable, options in (entries or {}).items():

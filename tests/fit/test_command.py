@@ -106,7 +106,13 @@ own_host = true
 """
 
 
-TABLES = [path for path in files() if ",accelerated" in path.read_text(encoding="utf-8")]
+def head(path: Path) -> str:
+    """Return the names of a table's columns."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return next(line for line in lines if not line.startswith("#"))
+
+
+TABLES = [path for path in files() if ",accelerated" in head(path)]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)

@@ -334,10 +334,11 @@ def _describe_no_accelerator(
         producer = graph.producers.get(objective.quantity)
         declared = producer.outputs[objective.quantity] if producer else None
         value = declared.worth if declared else None
-        if producer and declared and declared.without and explained:
-            own = {field: name for name, field in producer.fields.items()}
+        own = {field: name for name, field in producer.fields.items()} if producer else {}
+        name = own.get(declared.without, declared.without) if declared else ""
+        if name in graph.producers and explained:
             point = space.from_labels({n: np.array([values[n]]) for n in space.variables})
-            requests = [(own.get(declared.without, declared.without), objective.conditions)]
+            requests = [(name, objective.conditions)]
             (found,) = graph.evaluate(requests, space.columns(point))
             value = float(objective.reduced(found, 1)[0])
         if value is not None:

@@ -222,7 +222,7 @@ class RunResponse:
 
 
 @model
-@monotonic(run_response_time="+calls_per_run +call_time +host_rest_time =host_run_time")
+@monotonic(run_response_time="+calls_per_run +call_time +host_rest_time")
 @np.errstate(all="ignore")
 def run_response(
     calls_per_run: Annotated[Floats, CALLS_PER_RUN],
@@ -237,7 +237,6 @@ def run_response(
         ),
     ],
     host_rest_time: Annotated[Floats, HOST_REST_TIME],
-    host_run_time: Annotated[Floats, HOST_RUN_TIME],
 ) -> RunResponse:
     """Return the response time of a run under load if the thread waits for each of its calls.
 
@@ -246,13 +245,10 @@ def run_response(
     rest. It is an upper estimate: `call_time` has the wait for earlier calls of the same thread,
     and calls that are in flight together overlap (:func:`program_run` counts that).
 
-    `host_run_time` is the time without the accelerator, for answers.
-
-    >>> run = run_response(10.0, 600.0, host_rest_time=1000.0, host_run_time=12_000.0)
+    >>> run = run_response(10.0, 600.0, host_rest_time=1000.0)
     >>> float(run.run_response_time)
     7000.0
     """
     calls = product(calls_per_run, call_time)
     rest = np.asarray(host_rest_time, dtype=np.float64)
-    whole = np.asarray(host_run_time, dtype=np.float64)
-    return RunResponse(*alike((rest + calls, rest, calls, whole))[:3])
+    return RunResponse(*alike((rest + calls, rest, calls)))

@@ -76,7 +76,7 @@ def test_a_run_whose_calls_nobody_disturbs_is_that_of_the_time_model(programs: D
     time = float(run.accelerated_time) + HOST["byte_time"] * work.returned
     assert whole.run_time == pytest.approx(time, rel=1e-12)
     assert whole.speedup == pytest.approx(float(run.host_time) / time, rel=1e-12)
-    waiting = run_response(calls.calls_per_run, interval, calls.host_rest_time, calls.host_run_time)
+    waiting = run_response(calls.calls_per_run, interval, calls.host_rest_time)
     assert waiting.run_response_time == pytest.approx(time, rel=1e-12)
 
 

@@ -6,7 +6,7 @@ that is not built is exact: each of its options was evaluated in the recommended
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from dse.search.portfolio.merging import Merging
 from dse.search.portfolio.search import Sums
 from dse.study.study import ResolvedStudy
 
-_SHOWN = 3  # totals in a line of the answer
+_SHOWN, _OTHERS = 3, 2  # totals in a line of the answer; of them, not named by the study
 _COLUMNS = 6  # totals of the table
 _BARS = 24  # designs of the chart
 _MORE = 0.2  # of a limit
@@ -96,7 +96,7 @@ def describe_kernels(study: ResolvedStudy, answers: Sequence[KernelAnswer]) -> d
     lines = {}
     for answer in answers:
         texts = [answer.reason] if answer.reason else []
-        for total in [] if answer.reason else _important(study, answer.values):
+        for total in [] if answer.reason else _important(study, answer.values, _OTHERS):
             before, value = answer.on_host.get(total, 0.0), answer.values[total]
             if value == before:
                 continue
@@ -137,11 +137,12 @@ def describe_losses(study: ResolvedStudy, values: Mapping[str, object]) -> str:
     return ", ".join(str(e) for e in effects if e.gain > 1 and e.objective not in costs)
 
 
-def _important(study: ResolvedStudy, totals: Mapping[str, float]) -> list[str]:
-    """Return the totals; totals that an objective or a constraint names come first."""
+def _important(study: ResolvedStudy, totals: Iterable[str], others: int) -> list[str]:
+    """Return the totals that an objective or a constraint names, and the first others."""
     evaluator = study.evaluator
     named = {o.quantity for o in evaluator.objectives} | {c.quantity for c in evaluator.constraints}
-    return sorted(totals, key=lambda total: total not in named)
+    rest = [total for total in totals if total not in named]
+    return [*(total for total in totals if total in named), *rest[:others]]
 
 
 def _explain_host(evaluator: Evaluator, system: System, point: Points, kernel: str) -> str:
@@ -189,7 +190,7 @@ def system_section(study: ResolvedStudy, result: Result, number: int | None) -> 
     quantities, rows = study.evaluator.model_graph.quantities, []
     shown = [
         total
-        for total in _important(study, dict.fromkeys(system.totals, 0.0))
+        for total in _important(study, system.totals, _COLUMNS)
         if any(a.values[total] != a.on_host.get(total, 0.0) for a in answers)
     ][:_COLUMNS]
     for answer in answers:

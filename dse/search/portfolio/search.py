@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, concatenate
+from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import Points, Space, sample_designs
 from dse.evaluate.totals import System, find_system
 from dse.model.quantity import Array
@@ -204,8 +205,6 @@ class _Merge:
 
 def _nondominated(signed: Array, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which feasible designs no other dominates."""
-    from dse.evaluate.front import is_nondominated
-
     rows = np.flatnonzero(feasible)
     on_front = np.zeros(len(signed), dtype=bool)
     on_front[rows[is_nondominated(signed[rows])]] = True

@@ -130,6 +130,8 @@ def test_json_is_all_that_a_command_writes(
     study = dse.load(path)
     search = {"method": "evolution", "evaluations": 8, "generation": 8}
     content = {**study.content, "search": search, "constraint": []}
+    if path.stem == "compress_system":  # 5 of its 14,040 designs are feasible: all are evaluated
+        del content["search"]
     if path.stem == "cpu_accelerator":  # of one small program: a design of all takes 50 ms
         sizes = {"accelerator_size": {"values": [8, 32]}}
         organisations = {"catalog": "memory_organisations", "options": ["SMM-", "SMM+"]}

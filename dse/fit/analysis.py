@@ -39,8 +39,10 @@ from dse.fit.law import (
     count_terms,
     crossings,
     estimate_noise,
+    evaluate_law,
     evidence,
     fit_law,
+    make_grid,
     minimize,
     residuals,
     select_law,
@@ -121,9 +123,10 @@ class Best:
             return stiffness * (law[INDEX] - law[GAIN] - goal), slopes
 
         size = np.exp(np.array([goal, goal]))
+        grid = make_grid(size, size * self.ratio, np.array([False, True]))
 
         def crossing(law: Array) -> tuple[float, Array]:
-            total, slopes = times(law, size, size * self.ratio, np.array([False, True]))
+            total, slopes = evaluate_law(law, grid)
             value, slope = np.log(total[1] / total[0]), slopes[1] - slopes[0]
             if place == HALF:
                 value += law[GAIN] - np.log(2.0)

@@ -83,7 +83,33 @@ class Points(NamedTuple):
     accelerated: Mask
 
 
-@np.errstate(all="ignore")
+class Grid(NamedTuple):
+    """The parts of times that are the same for all laws, so that a descent computes them once.
+
+    Attributes
+    ----------
+    log_size : ndarray, shape (points,)
+    accelerated : ndarray of bool, shape (points,)
+    terms : ndarray, shape (points, 8)
+        The factor of each coordinate's exponential in a time; 0 for the work's.
+    """
+
+    log_size: Array
+    accelerated: Mask
+    terms: Array
+
+
+def make_grid(size: Array, returned: Array, accelerated: Mask) -> Grid:
+    """Return the grid of calls: bytes, bytes returned, and whether each is accelerated."""
+    terms = np.zeros((len(size), COORDINATES))
+    terms[:, FIXED] = ~accelerated
+    terms[:, SETUP] = accelerated
+    terms[:, PER_BYTE] = accelerated * size
+    terms[:, PER_BYTE_OUT] = accelerated * returned
+    terms[:, HOST_OUT] = ~accelerated * returned
+    return Grid(np.log(size), accelerated, terms)
+
+
 def times(law: Array, size: Array, returned: Array, accelerated: Mask) -> tuple[Array, Array]:
     """Return the times of a law, and the derivatives of their logarithms in each coordinate.
 
@@ -99,22 +125,24 @@ def times(law: Array, size: Array, returned: Array, accelerated: Mask) -> tuple[
     slopes : ndarray, shape (points, 8)
         Derivatives of log T; 0 where there is none.
     """
-    fixed, index, exponent, setup, per_byte, per_out, gain, host_out = law
-    log_size = np.log(size)
-    work = np.exp(index + exponent * log_size - np.where(accelerated, gain, 0.0))
-    slopes = np.zeros((len(size), COORDINATES))
-    slopes[:, FIXED] = np.exp(fixed) * ~accelerated
-    slopes[:, INDEX] = work
-    slopes[:, SETUP] = np.exp(setup) * accelerated
-    slopes[:, PER_BYTE] = np.exp(per_byte) * accelerated * size
-    slopes[:, PER_BYTE_OUT] = np.exp(per_out) * accelerated * returned
-    slopes[:, HOST_OUT] = np.exp(host_out) * ~accelerated * returned
-    total = slopes.sum(axis=1)
-    slopes[:, EXPONENT] = work * log_size
-    slopes[:, GAIN] = -work * accelerated
-    slopes /= total[:, None]
-    slopes[~np.isfinite(slopes)] = 0.0
-    return total, slopes
+    return evaluate_law(law, make_grid(size, returned, accelerated))
+
+
+def evaluate_law(law: Array, grid: Grid) -> tuple[Array, Array]:
+    """Return the times and slopes of a law as `times` does, on a grid."""
+    with np.errstate(all="ignore"):
+        factors = np.exp(law)
+        factors[GAIN] = 0.0  # its exponential may be infinite, and is part of the work
+        gain = np.where(grid.accelerated, law[GAIN], 0.0)
+        work = np.exp(law[INDEX] + law[EXPONENT] * grid.log_size - gain)
+        slopes = grid.terms * factors
+        slopes[:, INDEX] = work
+        total = slopes.sum(axis=1)
+        slopes[:, EXPONENT] = work * grid.log_size
+        slopes[:, GAIN] = -work * grid.accelerated
+        slopes /= total[:, None]
+        slopes[~np.isfinite(slopes)] = 0.0
+        return total, slopes
 
 
 @np.errstate(all="ignore")
@@ -182,7 +210,9 @@ Condition: TypeAlias = Callable[[Array], tuple[float, Array]]
 """A value that a law must make zero, in standard deviations, and its slopes in the coordinates."""
 
 
-def residuals(points: Points, law: Array, weight: Array) -> tuple[Array, Array]:
+def residuals(
+    points: Points, law: Array, weight: Array, grid: Grid | None = None
+) -> tuple[Array, Array]:
     """Return residuals in standard deviations, and their slopes in the coordinates.
 
     Parameters
@@ -191,8 +221,12 @@ def residuals(points: Points, law: Array, weight: Array) -> tuple[Array, Array]:
     law : ndarray, shape (8,)
     weight : ndarray, shape (points,)
         One over the standard deviation; 0 for a point that does not count.
+    grid : Grid, optional
+        Of the points, if many laws are evaluated.
     """
-    total, slopes = times(law, points.size, points.returned, points.accelerated)
+    total, slopes = evaluate_law(
+        law, grid or make_grid(points.size, points.returned, points.accelerated)
+    )
     root = np.sqrt(points.time / total)
     return 2.0 * (root - 1.0) * weight, slopes * (-root * weight)[:, None]
 
@@ -231,16 +265,19 @@ def minimize(
     """
     start = _visible(points, start, free)
     errors, slopes, law, last = np.zeros(0), np.zeros((0, 0)), start, np.full(1, np.nan)
+    grid = make_grid(points.size, points.returned, points.accelerated)
 
     def evaluate(step: Array) -> Array:
         nonlocal errors, slopes, law, last
         law, last = start.copy(), step.copy()
         law[free] = np.minimum(np.maximum(start[free] + step, -_RANGE), _RANGE)
         law[EXPONENT] = min(max(law[EXPONENT], EXPONENTS[0]), EXPONENTS[1])
-        errors, slopes = residuals(points, law, weight)
+        errors, slopes = residuals(points, law, weight, grid)
         if condition is not None:
             value, slope = condition(law)
             errors, slopes = np.append(errors, value), np.vstack([slopes, slope])
+        if np.abs(errors).max() <= HUBER:  # the loss is the square, as nearly always
+            return errors
         # Roots of Huber's loss, whose slopes stay above zero: SciPy's own loss="huber" has none
         # where all points are far off, as at a rough start with exact times.
         roots = np.copysign(np.sqrt(huber(errors)), errors)

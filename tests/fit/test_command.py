@@ -112,7 +112,8 @@ def head(path: Path) -> str:
     return next(line for line in lines if not line.startswith("#"))
 
 
-TABLES = [path for path in files() if ",accelerated" in head(path)]
+# Covariances of the 28 series of ti_crypto take ten seconds; their fits are tested below.
+TABLES = [p for p in files() if ",accelerated" in head(p) and p.stem != "ti_crypto"]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)

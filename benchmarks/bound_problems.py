@@ -1,13 +1,17 @@
-"""The problems on which `benchmarks.bounds` measures: LogCA with lanes, on grids and continua."""
+"""The problems of `benchmarks.bounds`: LogCA with lanes, and finer shipped studies."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+import dse
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import Integer, Space, Values
 from dse.model import model, monotonic
 from dse.study.study import study_of_mapping
 
@@ -104,3 +108,35 @@ def lanes(acceleration: int, depth: int, overlap: int | None, **real: Any) -> Ev
         ],
     }
     return study_of_mapping(study, {"ahead": ahead, "respond": respond}).evaluator
+
+
+def _factors(count: int) -> Values:
+    """Return so many factors from 2 to 32, evenly spaced in their logarithms."""
+    return Values(tuple(np.round(np.geomspace(2.0, 32.0, count), 4).tolist()))
+
+
+FINER: dict[str, dict[str, Integer | Values]] = {
+    "crypto": {
+        "pipeline_depth": Integer(1, 32),
+        "streams": Integer(8, 64),
+        "schedule_period": Integer(1, 32),
+        "calls_in_flight": Integer(1, 8),
+    },
+    "compress": {
+        "computation_factor": _factors(24),
+        "communication_factor": _factors(24),
+        "streams": Integer(1, 64),
+        "schedule_period": Integer(16, 128),
+        "calls_in_flight": Integer(1, 4),
+    },
+    "jpeg": {"computation_factor": _factors(300), "communication_factor": _factors(300)},
+    "rotate": {"computation_factor": _factors(800), "communication_factor": _factors(800)},
+}
+"""Shipped studies whose variables have more values, 10^8 to 10^10 designs."""
+
+
+def finer(study: str) -> Evaluator:
+    """Return a shipped study in whose space variables have more values."""
+    path = Path(__file__).resolve().parents[1] / "studies" / f"{study}.toml"
+    evaluator = dse.load(path).evaluator
+    return replace(evaluator, space=Space({**evaluator.space.variables, **FINER[study]}))

@@ -26,7 +26,7 @@ import numpy as np
 
 import dse
 from benchmarks.bound_model_graphs import wired
-from benchmarks.bound_problems import lanes
+from benchmarks.bound_problems import finer, lanes
 from benchmarks.peer_problems import five
 from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
@@ -46,6 +46,10 @@ SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
     "shared, 1e12": (lambda: shared_aes(3_100, 6_400, 80), (0.01, 0.001, 0.0)),
     "shared, two continuous": (lambda: shared_aes(0, None), (0.01,)),
     "shared, three continuous": (lambda: shared_aes(0, None, 2), (0.01,)),
+    "crypto": (lambda: finer("crypto"), (0.01,)),
+    "compress": (lambda: finer("compress"), (0.01, 0.0)),
+    "jpeg": (lambda: finer("jpeg"), (0.01, 0.0)),
+    "rotate": (lambda: finer("rotate"), (0.01, 0.0)),
     "five, overhead continuous": (lambda: continuous("overhead"), (0.01,)),
     "five, two continuous": (lambda: continuous("overhead", "latency_per_byte"), (0.01,)),
 }
@@ -113,12 +117,24 @@ def space(name: str, tolerance: float) -> None:
     seconds = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
     size = evaluator.space.size
+    enumeration = f", an enumeration about {enumeration_seconds(evaluator):,.0f} s" if size else ""
     print(
         f"{name:28} {f'{size:,}' if size else 'continuum':>19}, tolerance {tolerance:5}: "
         f"{seconds:6.1f} s, {found.tally.evaluated:,} evaluated, "
-        f"{int(found.on_front.sum()):,} on the front, {peak} MB",
+        f"{int(found.on_front.sum()):,} on the front, {peak} MB{enumeration}",
         flush=True,
     )
+
+
+def enumeration_seconds(evaluator: Evaluator) -> float:
+    """Return the processor seconds of an enumeration, from those of a slice in its order."""
+    size = evaluator.space.size or 0
+    count = min(size, 400_000)
+    points = evaluator.space.from_index(size // 3 + np.arange(min(count, size - size // 3)))
+    began = time.process_time()
+    for low in range(0, count, 1 << 15):
+        evaluator.evaluate({n: v[low : low + (1 << 15)] for n, v in points.items()})
+    return (time.process_time() - began) / count * size
 
 
 def spaces(prefix: str) -> None:

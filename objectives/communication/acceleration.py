@@ -99,6 +99,12 @@ class Ceilings:
     ]
 
 
+_COSTS = (
+    "=computation_factor =communication_factor =medium_factor =overhead =latency"
+    " =latency_per_byte =instruction_time =byte_time"
+)
+
+
 @model
 @monotonic(
     speedup="+computation_factor +communication_factor +medium_factor -overhead -latency"
@@ -107,6 +113,9 @@ class Ceilings:
     " +latency_per_byte +instruction_time +byte_time",
     host_time="+instruction_time +byte_time =selection =computation_factor =communication_factor"
     " =medium_factor =shared_store =overhead =latency =latency_per_byte",
+    medium_bytes="-shared_store " + _COSTS,
+    store_bytes="+shared_store " + _COSTS,
+    accelerators="=shared_store =keeps_data " + _COSTS,
 )
 @np.errstate(all="ignore")
 def acceleration(
@@ -120,7 +129,8 @@ def acceleration(
 
     T0 and T1 are sums of products of costs and of inverse factors, none of them negative. T0 has
     only the host's costs; in all other inputs speedup falls as T1 rises. In the host's costs, the
-    selection and the kind of store it may rise or fall.
+    selection and the kind of store it may rise or fall. The bytes follow from the selection and the
+    stores; a shared store takes bytes from the medium.
     """
     work = design_work(dataflow, workload, selection)
     parts, host = time_parts(work, accelerators, costs), _host(dataflow, workload, selection, costs)

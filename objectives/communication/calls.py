@@ -162,6 +162,11 @@ class ProgramRun:
         "run_utilization < 1", "a stream can complete all runs of the program that it starts"
     )
 )
+@monotonic(
+    run_time="+calls_per_run +call_interval +host_rest_time =host_run_time =run_rate",
+    speedup="-calls_per_run -call_interval -host_rest_time +host_run_time =run_rate",
+    run_utilization="+calls_per_run +call_interval +host_rest_time =host_run_time +run_rate",
+)
 @np.errstate(all="ignore")
 def program_run(
     calls_per_run: Annotated[Floats, CALLS_PER_RUN],

@@ -269,6 +269,10 @@ class EngineService:
     engine_time_alone: Annotated[Array, ENGINE_TIME_ALONE]
 
 
+class _AloneBound(NamedTuple):
+    engine_time_alone: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
 class _ServiceBound(NamedTuple):
     engine_utilization: Annotated[Array, Quantity("1", "never a lower load", low=0)]
     engine_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
@@ -300,6 +304,78 @@ def _busy_lanes(
     return _ServiceBound(*(np.broadcast_to(x, shape).copy()[()] for x in (load, shared, slots)))
 
 
+@monotonic(
+    engine_time_alone="+streams -lanes +pipeline_depth -schedule_period -work_conserving"
+    " +clock_period +lane_elements"
+)
+@model
+def _turns_alone(
+    streams: Streams,
+    lanes: Lanes,
+    pipeline_depth: PipelineDepth,
+    chained: Chained,
+    schedule_period: SchedulePeriod,
+    work_conserving: WorkConserving,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+) -> _AloneBound:
+    """Return the clocks of a call in whole turns of R slots, and half a mean gap before.
+
+    Slots of a turn are C clocks apart. A stream has ``R`` slots in a turn of at least R times the
+    streams of its lane, so of m slots all but one turn's come at that pace.
+    """
+    pace, apart, further = _paces(streams, lanes, pipeline_depth, chained)
+    last = np.minimum(lane_elements, schedule_period)
+    inside = (lane_elements - last) * pace + last * apart + pace / 2.0
+    free = np.multiply(lane_elements, apart)
+    clocks = np.where(np.equal(work_conserving, 1), free, inside) + further
+    return _AloneBound(clocks * clock_period * (1 - ROUNDING))
+
+
+@monotonic(
+    engine_time_alone="+streams +context_switch -lanes +schedule_period -work_conserving"
+    " +clock_period +lane_elements"
+)
+@model
+def _gap_alone(
+    pipeline: Pipeline,
+    lanes: Lanes,
+    chained: Chained,
+    schedule_period: SchedulePeriod,
+    work_conserving: WorkConserving,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+) -> _AloneBound:
+    """Return m slots C clocks apart, and before them the mean wait in a round with one gap.
+
+    A round of P clocks has ``R − 1`` gaps of C and one of ``g = P − (R − 1) C``: the wait is
+    ``((R − 1) C² + g²) / 2P``. It rises with g. With R it does too: for G groups and
+    ``r = (R − 1) C``, its derivative has the sign of ``r (G − 1)(2g − C) + g (C + (G − 2) g)``,
+    where g ≥ C, and g = C if G = 1.
+    """
+    streams, depth, switch = (np.asarray(column, dtype=np.float64) for column in pipeline)
+    own, further = _slots_of(streams, depth, switch, np.asarray(lanes), np.asarray(chained))
+    length, _ = schedule(*own, schedule_period)
+    within = np.subtract(schedule_period, 1.0) * own[1]
+    wait = (within * own[1] + (length - within) ** 2) / (2.0 * length)
+    waits = np.where(np.equal(work_conserving, 1), 0.0, wait)
+    clocks = waits + np.multiply(lane_elements, own[1]) + further
+    return _AloneBound(clocks * clock_period * (1 - ROUNDING))
+
+
+def _paces(
+    streams: Floats, lanes: Floats, pipeline_depth: Floats, chained: Floats
+) -> tuple[Array, Array, Array]:
+    """Return clocks per slot of a stream, clocks between slots of a turn, and those after all."""
+    depth = np.asarray(pipeline_depth, dtype=np.float64)
+    one = np.equal(chained, 1)
+    apart = np.where(one, depth, 1.0)
+    pace = np.maximum(np.where(one, np.divide(streams, lanes), streams), apart)
+    return pace, apart, depth - apart
+
+
+@lower_bound(engine_time_alone=_gap_alone)
+@lower_bound(engine_time_alone=_turns_alone)
 @lower_bound(
     engine_utilization=_busy_lanes, engine_interval=_busy_lanes, engine_time_alone=_busy_lanes
 )
@@ -376,6 +452,9 @@ class LinkWay(NamedTuple):
 _Time = Annotated[Floats, Quantity("s", "time of a step", low=0)]
 
 
+_BELOW_CAPACITY = 1e-3
+
+
 class _PaceBound(NamedTuple):
     stream_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
 
@@ -386,28 +465,34 @@ class _TimeBound(NamedTuple):
     call_time_p99: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
 
 
-@monotonic(
-    call_time="+clock_period +lane_elements +set_up_time +travel_time",
-    call_time_p95="+clock_period +lane_elements +set_up_time +travel_time",
-    call_time_p99="+clock_period +lane_elements +set_up_time +travel_time",
-)
+_STEPS = "+pipeline_depth +clock_period +lane_elements +set_up_time +travel_time"
+
+
+@monotonic(call_time=_STEPS, call_time_p95=_STEPS, call_time_p99=_STEPS)
 @model
 def _without_waits(
+    pipeline_depth: PipelineDepth,
+    chained: Chained,
     clock_period: ClockPeriod,
     lane_elements: LaneElements,
     set_up_time: _Time,
     travel_time: _Time,
 ) -> _TimeBound:
-    """Return set-up, travel and m clocks: slots are at least a clock apart, and nothing waits."""
-    steps = np.add(set_up_time, travel_time) + np.multiply(lane_elements, clock_period)
+    """Return set-up, travel and the clocks in the pipeline, if nothing waits for a slot."""
+    _, apart, further = _paces(1.0, 1.0, pipeline_depth, chained)
+    clocks = np.multiply(lane_elements, apart) + further
+    steps = np.add(set_up_time, travel_time) + clocks * clock_period
     return _TimeBound(*(np.asarray(steps * (1 - ROUNDING)) for _ in range(3)))
 
 
 @monotonic(
-    stream_interval="+clock_period +lane_elements -calls_in_flight +set_up_time +travel_time"
+    stream_interval="+pipeline_depth +clock_period +lane_elements -calls_in_flight +set_up_time"
+    " +travel_time"
 )
 @model
 def _window_pace(
+    pipeline_depth: PipelineDepth,
+    chained: Chained,
     clock_period: ClockPeriod,
     lane_elements: LaneElements,
     calls_in_flight: CallsInFlight,
@@ -415,10 +500,74 @@ def _window_pace(
     travel_time: _Time,
 ) -> _PaceBound:
     """Return the larger of set-up and, for q calls in flight, the time of a call over q."""
-    time = np.add(set_up_time, travel_time) + np.multiply(lane_elements, clock_period)
+    _, apart, further = _paces(1.0, 1.0, pipeline_depth, chained)
+    clocks = np.multiply(lane_elements, apart) + further
+    time = np.add(set_up_time, travel_time) + clocks * clock_period
     return _PaceBound(np.maximum(set_up_time, time * (1 - ROUNDING) / calls_in_flight))
 
 
+@monotonic(stream_interval="+streams -lanes -work_conserving +clock_period +lane_elements")
+@model
+def _slots_share(
+    streams: Streams,
+    lanes: Lanes,
+    pipeline_depth: PipelineDepth,
+    chained: Chained,
+    work_conserving: WorkConserving,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+) -> _PaceBound:
+    """Return the slots of a call at the pace of a stream's slots; 0 for a work-conserving engine.
+
+    In fixed slots each stream of a lane has one of as many slots as the lane has streams: all N, or
+    N over the lanes if an element stays in one lane.
+    """
+    pace, _, _ = _paces(streams, lanes, pipeline_depth, chained)
+    slots = np.multiply(lane_elements, clock_period) * (1 - ROUNDING)
+    return _PaceBound(np.where(np.equal(work_conserving, 1), 0.0, pace * slots))
+
+
+@monotonic(
+    stream_interval="+streams +context_switch -lanes -pipeline_depth +work_conserving"
+    " +clock_period +lane_elements +call_rate"
+)
+@model
+def _left_by_others(
+    pipeline: Pipeline,
+    lanes: Lanes,
+    chained: Chained,
+    work_conserving: WorkConserving,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    call_rate: CallRate,
+) -> _PaceBound:
+    """Return the interval at the capacity that others leave; 0 for an engine with fixed slots.
+
+    Of c contexts, each taken for S + m·C clocks, the others use (N − 1) Λ of c over that time. A
+    stream with one call at a time at one context is followed by an exponential, which falls below
+    this capacity by at most 0.09 % (:mod:`objectives.sharing.work_conserving`).
+    """
+    service = find_service(
+        *(
+            np.asarray(x, dtype=np.float64)
+            for x in (
+                pipeline.pipeline_depth,
+                pipeline.context_switch,
+                clock_period,
+                lane_elements,
+                lanes,
+                chained,
+            )
+        )
+    )
+    with np.errstate(all="ignore"):
+        left = service.servers / service.hold - np.subtract(pipeline.streams, 1.0) * call_rate
+        interval = np.where(left > 0, (1 - _BELOW_CAPACITY) / left, np.inf)
+    return _PaceBound(np.where(np.equal(work_conserving, 1), interval, 0.0))
+
+
+@lower_bound(stream_interval=_left_by_others)
+@lower_bound(stream_interval=_slots_share)
 @lower_bound(stream_interval=_window_pace)
 @model
 def call_pace(
@@ -496,6 +645,28 @@ class CallResponse:
     call_engine_time: Annotated[Array, call_part("at the engine, without the wait for other calls")]
 
 
+class _StepsBound(NamedTuple):
+    call_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
+@monotonic(
+    call_time="+set_up_time +travel_time +link_wait_time +engine_time_alone -work_conserving"
+)
+@model
+def _steps_alone(
+    work_conserving: WorkConserving,
+    set_up_time: _Time,
+    travel_time: _Time,
+    link_wait_time: _Time,
+    engine_time_alone: _Time,
+) -> _StepsBound:
+    """Return the steps of a call without its waits; with fixed slots, the engine's is an input."""
+    engine = np.where(np.equal(work_conserving, 1), 0.0, engine_time_alone)
+    steps = np.add(set_up_time, travel_time) + link_wait_time + engine
+    return _StepsBound(np.asarray(steps * (1 - ROUNDING)))
+
+
+@lower_bound(call_time=_steps_alone)
 @lower_bound(call_time=_without_waits)
 @model
 def call_response(

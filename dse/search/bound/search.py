@@ -66,6 +66,7 @@ from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
 _SEEDS = 20_000  # random designs to begin with
 _MAX_ENUMERATED = 16  # designs of a box: to evaluate so few costs less than to halve the box
 _PIECE = 1 << 12  # boxes whose designs are evaluated together
+_FIRST_PIECE = 1 << 6  # of the most promising boxes, which often drop the others
 _MAX_BOXES = 1 << 16  # boxes of a step, which bounds its memory
 _WORK_PER_BOX = 8  # designs and bounds computed before a step, per box of the step
 _MIN_COVER = 1 << 10  # designs of a cover that is too small to be thinned
@@ -371,18 +372,15 @@ class _Bounding:
         small = batch.rows(few)
         state = self._halved(replace(state, open=rest), batch.rows(~few))
         opened = state.open.rows(slice(len(rest), None))
-        if self._exact:
-            state, undefined = self._evaluated(state, middles(self._ranges, opened.boxes), opened)
-        else:
-            places, box = enumerated(self._ranges, small.boxes)
-            places = np.concatenate([places, middles(self._ranges, opened.boxes)])
-            state, undefined = self._evaluated(state, places, small.rows(box).joined(opened))
-            small = small.rows(slice(0, 0))
-        while len(small):  # some at a time: they drop others, and take less memory
-            places, box = enumerated(self._ranges, small.boxes.rows(slice(_PIECE)))
+        state, undefined = self._evaluated(state, middles(self._ranges, opened.boxes), opened)
+        small = small.rows(_order_by_ideal(small.ideal))
+        piece = _FIRST_PIECE
+        while len(small):  # some at a time, the most promising first: they drop others
+            places, box = enumerated(self._ranges, small.boxes.rows(slice(piece)))
             state, more = self._evaluated(state, places, small.rows(box))
             undefined |= more
-            small = self._undominated(state.cover, small.rows(slice(_PIECE, None)))
+            small = self._undominated(state.cover, small.rows(slice(piece, None)))
+            piece = min(2 * piece, _PIECE)
         if state.clamped and undefined:  # at another end it may have one
             root = whole(self._root(clamped=False), len(self._floor))
             state = replace(state, clamped=False, open=root)
@@ -516,6 +514,12 @@ class _Bounding:
         if self._numbered:
             return design_numbers(self._ranges, places)
         return state.tally.evaluated + np.arange(len(places))
+
+
+def _order_by_ideal(ideal: Array) -> NDArray[np.intp]:
+    """Return an order of boxes: first those whose ideal points are good in all objectives."""
+    ranks = np.argsort(np.argsort(ideal, axis=0, kind="stable"), axis=0, kind="stable")
+    return np.argsort(ranks.sum(axis=1), kind="stable")
 
 
 def _count_once(

@@ -84,7 +84,7 @@ class Points(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The parts of times that are the same for all laws, so that a descent computes them once.
+    """The parts of times that are the same for all laws. A descent computes them once.
 
     Attributes
     ----------

@@ -227,8 +227,11 @@ class _Watch:
         """Note values that the model's declarations exclude, if its inputs are inside theirs."""
         inside: Any = np.bool_(True)
         for name, value in inputs.items():
-            if isinstance(declared := model.inputs[name], Quantity):
+            declared = model.inputs[name]
+            if isinstance(declared, Quantity):
                 inside = inside & declared.contains(value)
+            elif declared.unknown is not None and declared.unknown(value):
+                return  # outputs that need the missing data have no value
         for name, value in outputs.items():
             domain = model.outputs[name]
             if domain.contains_all(value):

@@ -270,12 +270,27 @@ def make_answer(
     explanation = by_number.get(selection.design)
     robust = explanation.robustness if explanation is not None else None
     confidence = (robust.fields if robust else {}) | (inputs.fields if inputs else {})
-    verdicts = describe_interruption(result.certificate), _verdict(study, result, selection)
+    verdicts = (
+        *list_unknown(study),
+        describe_interruption(result.certificate),
+        _verdict(study, result, selection),
+    )
     steps = {}
     if recommended:
         steps = find_steps(study.evaluator, result, selection.design, selection.among)
     verdict = " ".join(filter(None, verdicts))
     return Answer(verdict, recommended, designs, steps, confidence)
+
+
+def list_unknown(study: ResolvedStudy) -> list[str]:
+    """Return in sentences the data that the study's resources lack."""
+    graph = study.evaluator.model_graph
+    return [
+        sentence
+        for name, declared in graph.resources.items()
+        if declared.unknown is not None and name in graph.constants
+        for sentence in declared.unknown(graph.constants[name])
+    ]
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:

@@ -210,6 +210,9 @@ class Resource:
     kept : callable or None
         Takes the object. Returns the names of its elements that are no parts, each with the reason
         and a remedy.
+    unknown : callable or None
+        Takes the object. Returns in sentences the data that it lacks and that results depend on:
+        the answer of a study begins with them.
     """
 
     load: Callable[[str], Any]
@@ -219,3 +222,4 @@ class Resource:
     without: Callable[[Any, Sequence[str]], Any] | None = None
     including: Callable[[Any, Sequence[str]], Any] | None = None
     kept: Callable[[Any], Mapping[str, tuple[str, str]]] | None = None
+    unknown: Callable[[Any], Sequence[str]] | None = None

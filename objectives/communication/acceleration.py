@@ -137,7 +137,9 @@ def acceleration(
     total = _sum(parts)
     in_store, on_medium = placed(work, accelerators)
     times = (_ratio(host, total), host, total, *parts)
-    return Acceleration(*alike(times), *alike((on_medium, in_store, work.accelerators)))
+    known = dataflow.counted("transfers", workload)
+    moved = (on_medium * known, in_store * known, work.accelerators)
+    return Acceleration(*alike(times), *alike(moved))
 
 
 @model
@@ -271,7 +273,9 @@ def accelerator_area(
     The area is a sum of products of non-negative inputs: it rises with each factor and each cost. A
     shared store makes one of several, and larger.
     """
-    return areas_of(design_work(dataflow, workload, selection), accelerators, costs)
+    areas = areas_of(design_work(dataflow, workload, selection), accelerators, costs)
+    known = dataflow.counted("code", workload)
+    return Areas(*alike(np.asarray(column) * known for column in vars(areas).values()))
 
 
 @np.errstate(all="ignore")
@@ -325,7 +329,8 @@ def offload_functions(
     """Return what accelerating some functions of a program, each with all it calls, gives.
 
     The outputs are from :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`; NaN
-    if a selection or a workload names what is not there. The quantities declare units and
+    if a selection or a workload names what is not there. Bytes and areas are NaN if the source of a
+    profile does not count them. The quantities declare units and
     domains; factors may be infinite.
 
     Parameters

@@ -102,6 +102,7 @@ def function_calls(
     work = design_work(dataflow, workload, selection)
     none = design_work(dataflow, workload, np.asarray(selection) * 0.0)
     in_store, moved = placed(work, accelerators)
+    moved = moved * dataflow.counted("transfers", workload)
     calls = np.where(work.calls == 0, 1.0, work.calls)  # the means of no calls are 0
     whole = none.host_instructions * instruction_time + none.host_bytes * byte_time
     read = work.host_bytes + work.returned  # what calls leave in memory the host loads as before
@@ -131,7 +132,8 @@ def function_calls(
         rest,
         held,
         BITS * held,
-        logic + BITS * held * memory.memory_area_per_bit + banks,
+        (logic + BITS * held * memory.memory_area_per_bit + banks)
+        * dataflow.counted("code", workload),
     )
     return FunctionCalls(*alike(outputs))
 

@@ -10,20 +10,29 @@ accelerator can do, such as input and output, keeps all that call it on the host
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model import Array
+from dse.model import Array, Floats
 from dse.problems import InputError, Problem, nearest
 
 MAX_CANDIDATES = 20
 _INCLUDE = "if it may move all the same, name it under include"
 _MORE = f"{MAX_CANDIDATES} others that may move compute more"
 _MAIN, _CALLS = "'main' cannot move: all of the program is below it", "name what it calls"
+_ALLOCATION = re.compile(
+    r"(m|c|re|v|pv|mem|reallocarr|aligned_)?alloc(a|array)?$|posix_memalign$|memalign$|free$|s?brk$"
+    r"|m(un|re)?map(64)?$|operator (new|delete)|_Zn[wa]|_Zd[la]"
+)
+"""The functions of C and C++ libraries that take memory from the heap and give it back."""
+_HARNESS = re.compile(r"(init|print)_array$|polybench_")
+"""The functions around the kernels of PolyBench/C (L.-N. Pouchet, 2012)."""
 _NO_WORK = "did no work that could move"
 _OWN_WORK = 0.01
 """A function with less of its work outside of one callee hands its work to that callee."""
@@ -151,6 +160,8 @@ class Kinds(NamedTuple):
     """Functions that headers of the system or of the compiler define."""
     io: frozenset[str] = frozenset()
     """Library functions that do input or output."""
+    linked: Mapping[str, str] = MappingProxyType({})
+    """Functions of other objects than the program's, each with its object."""
 
 
 def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
@@ -160,6 +171,9 @@ def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str
         kinds.system, "not the program's own: a header of the system defines it"
     )
     reasons |= dict.fromkeys(kinds.library, "a library function: its computation is not known")
+    reasons |= {name: f"not the program's own: in {where}" for name, where in kinds.linked.items()}
+    harness = filter(_HARNESS.match, names)
+    reasons |= dict.fromkeys(harness, "prepares or prints the data of a benchmark")
     reasons |= dict.fromkeys(kinds.excluded, "the study excludes it")
     reasons["main"] = "the program's frame"
     return {name: why for name, why in reasons.items() if name not in kinds.included}
@@ -175,10 +189,12 @@ def bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
     reasons |= dict.fromkeys(kinds.excluded, "the study excludes it")
     for name, way in _ways(tree, names, kinds.excluded, kinds.included).items():
         reasons[name] = f"calls {way[-1]}, which no accelerator is for"
-    for name, way in _ways(tree, names, kinds.io, kinds.included).items():
-        if name not in kinds.library:
-            shown = way if len(way) < 4 else (way[0], "…", *way[-2:])
-            reasons[name] = f"does I/O: {' > '.join(shown)}"
+    allocating = frozenset(filter(_ALLOCATION.match, names))
+    for text, kind in (("allocates or frees memory", allocating), ("does I/O", kinds.io)):
+        for name, way in _ways(tree, names, kind, kinds.included).items():
+            if name not in kinds.library:
+                shown = way if len(way) < 4 else (way[0], "…", *way[-2:])
+                reasons[name] = f"{text}: {' > '.join(shown)}"
     return {name: why for name, why in reasons.items() if name not in kinds.included}
 
 
@@ -292,6 +308,8 @@ class Dataflow:
     """The numbers that the source lacks, each a sentence."""
     kinds: Kinds = field(default_factory=Kinds)
     """Reasons that keep functions on the host, and the choices of the study."""
+    lacks: frozenset[str] = frozenset()
+    """The counts that the source does not have: ``"transfers"``, ``"code"``."""
 
     @functools.cached_property
     def calls(self) -> Array:
@@ -436,6 +454,24 @@ class Dataflows:
         included = {name for p in self.programs for name in p.kinds.included}
         first = sorted(part, key=lambda name: (name not in included, -part[name]))[:MAX_CANDIDATES]
         return tuple(sorted(first, key=lambda name: -part[name]))
+
+    def counted(self, column: str, workload: Floats) -> Array:
+        """Return 1 where the source of a workload has a column of counts, else NaN."""
+        known = [np.nan if column in p.lacks else 1.0 for p in self.programs]
+        place = np.asarray(workload, dtype=np.float64)
+        inside = (place >= 0) & (place < len(known))
+        return np.where(
+            inside, np.array([*known, np.nan])[np.where(inside, place, -1).astype(int)], np.nan
+        )
+
+    def unknown(self) -> list[str]:
+        """Return in sentences the counts that sources do not have, for the answer of a study."""
+        return [
+            f"{p.program}: the profile has no {' and no '.join(sorted(p.lacks, reverse=True))}."
+            + " Speedups are upper bounds." * ("transfers" in p.lacks)
+            for p in self.programs
+            if p.lacks
+        ]
 
     def selection(self, names: Iterable[str]) -> int:
         """Return the number whose bits choose these candidates; InputError if some are none."""

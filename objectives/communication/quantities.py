@@ -32,6 +32,7 @@ Programs: TypeAlias = Annotated[
         Dataflows.without,
         Dataflows.including,
         lambda programs: programs.kept(),
+        Dataflows.unknown,
     ),
 ]
 Selection: TypeAlias = Annotated[

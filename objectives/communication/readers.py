@@ -162,6 +162,9 @@ def from_counts(counts: Counts) -> Dataflow:
     ends = np.array(list(counts.calls), dtype=np.int64).reshape(-1, 2).T
     graph = csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(size, size))
     circular = connected_components(graph, connection="strong")[0] < size
+    gaps = [_UNBOUNDED, *[_RECURSIVE] * circular, *[_IO_UNKNOWN] * (counts.io is None)]
+    if "transfers" not in counts.lacks:
+        gaps.insert(0, _BOUNDED)
     return Dataflow(
         counts.program,
         counts.names,
@@ -179,7 +182,9 @@ def from_counts(counts: Counts) -> Dataflow:
         touched,
         (),
         tree,
-        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNKNOWN, *[_RECURSIVE] * circular),
+        (*counts.missing, *gaps),
+        Kinds(linked=counts.linked, io=counts.io or frozenset()),
+        counts.lacks,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,10 @@ from typing import NamedTuple
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile
 from objectives.communication import Setting, kept_table, load_dataflow, verdicts
-from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow
+from objectives.communication.acceleration import areas_of
+from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow, Dataflows
+from objectives.communication.quantities import Accelerators, AreaCosts
+from objectives.communication.split import outermost, split
 from objectives.communication.verdict import Verdict
 from objectives.drafts.text import comment, filled, listed, percent, quoted
 from objectives.programs import Program, load_program
@@ -22,10 +25,18 @@ _TOGETHER = 10
 """Functions of which a draft chooses subsets: 1,024 of them, and each further one doubles these."""
 _HOST = {"byte_time": 0.25, "overhead": 435.0, "latency": 500.0}
 """Of the templates: a word of 4 B a cycle, and calls by a port for user code."""
+_AREAS = {"instruction_area": 32.0, "memory_area_per_bit": 1 / 64, "bank_area": 500.0}
+"""Of the templates."""
+_ATTACHED = 50_000.0
+"""LUT of an interface: pcie-4-x8 of spaces/interfaces.toml has 47,400."""
 _ALONE = 12
 """Functions of which a draft chooses one: as many parts as a study takes."""
 _KEPT = 12
 """Functions of which a draft says why they stay on the host."""
+_BYTES = """communication_factor = 8          # the accelerators' stores over the host's: assumption
+byte_time = 0.25                  # of the host: a word of 4 B a cycle: assumption
+latency_per_byte = 1.0            # of a bus of 32 bit: a word in 4 cycles: assumption"""
+_NEEDS = "transfers", "code"
 _CLOCK = 1e9  # of the template for shared engines, in Hz
 _SOME, _FEW = 0.01, 4  # part of the time; functions
 _LEAST_GAIN = 0.01  # of a function for which an accelerator is beneficial
@@ -66,7 +77,13 @@ class Source:
         at = f"{place.file}:{place.line}; " if place.file and place.line else ""
         back = f", {verdict.callbacks}" if verdict.callbacks else ""
         calls = f"{verdict.calls:,.0f} call{'' if verdict.calls == 1 else 's'}"
-        return f"{at}{percent(verdict.share)} of the time with all that it calls, {calls}{back}"
+        share = f"{percent(verdict.share)} of the {self.measure}"
+        return f"{at}{share} with all that it calls, {calls}{back}"
+
+    @property
+    def measure(self) -> str:
+        """The measure of work: instructions if the profile has no more."""
+        return "instructions" if "transfers" in self.program.lacks else "time"
 
 
 def communication(profile: Path, named: str, name: str) -> str:
@@ -87,6 +104,8 @@ def communication(profile: Path, named: str, name: str) -> str:
         If it is not a profile of one program, or no function could move.
     """
     source = source_of(profile)
+    if source.program.lacks:
+        return _without_area(source, named, name)
     best = Setting(32.0, 32.0, medium_factor=4.0, latency_per_byte=1.0, **_HOST)
     judged = verdicts(source.program, best)[:MAX_CANDIDATES]
     most = _best(judged, _TOGETHER)
@@ -98,6 +117,35 @@ def communication(profile: Path, named: str, name: str) -> str:
         profile=quoted(named),
         functions=_functions(source, judged, most),
         least_speedup=_least_speedup(most, 0.25, "a quarter"),
+        area=_area(sum(_engine_areas(source.program, most))),
+    )
+
+
+def _without_area(source: Source, named: str, name: str) -> str:
+    """Return a study of a profile without code, and perhaps without transfers."""
+    program = source.program
+    bounds = "transfers" in program.lacks
+    setting = Setting(8.0, 8.0, latency_per_byte=1.0, **_HOST)
+    judged = verdicts(program, setting)[:MAX_CANDIDATES]
+    most = _best(judged, _TOGETHER)
+    (unknown,) = Dataflows((program,)).unknown()
+    about = "The largest speedup of functions in hardware" if bounds else "Functions in hardware"
+    medium = '\n[[objective]]\nminimize = "medium_bytes"         # over the bus\n'
+    return filled(
+        "counts",
+        kept=_kept(program, setting),
+        name=quoted(name),
+        about=quoted(about),
+        unknown=unknown,
+        origin=comment(source.origin),
+        profile=quoted(named),
+        measure=source.measure,
+        functions=_functions(source, judged, most),
+        bytes="communication_factor = 1          # it has no effect without transfers"
+        if bounds
+        else _BYTES,
+        medium="" if bounds else medium,
+        least_speedup=_least_speedup(most, 0.25, "a quarter"),
     )
 
 
@@ -106,7 +154,7 @@ def offload(profile: Path, named: str, name: str) -> str:
 
     Parameters and errors are as of :func:`communication`.
     """
-    source = source_of(profile)
+    source = source_of(profile, _NEEDS)
     program = source.program
     cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
     judged = verdicts(program, Setting(64.0, 32.0, latency_per_byte=0.25, **_HOST))
@@ -126,6 +174,7 @@ def offload(profile: Path, named: str, name: str) -> str:
         alone=f"{alone:.2g}",
         buffered=quoted(f"{2 ** math.ceil(math.log2(max(largest, 64.0)))} B"),
         least_speedup=_least_speedup(most, 0.1, "a tenth"),
+        area=_area(2.0 * max(_engine_areas(program, most)) + _ATTACHED),
     )
 
 
@@ -134,7 +183,7 @@ def system(profile: Path, named: str, name: str) -> str:
 
     Parameters and errors are as of :func:`communication`.
     """
-    source = source_of(profile)
+    source = source_of(profile, _NEEDS)
     program = source.program
     cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
     setting = Setting(16.0, 32.0, latency_per_byte=0.6, **_HOST)
@@ -148,6 +197,7 @@ def system(profile: Path, named: str, name: str) -> str:
         origin=comment(source.origin),
         profile=quoted(named),
         kernels="\n".join(_kernel(source, verdict) for verdict in chosen),
+        area=_area(sum(_engine_areas(program, chosen)) + _ATTACHED),
         run_rate=quoted(f"{float(f'{_CLOCK / cycles:.2g}'):g} Hz"),
     )
 
@@ -177,16 +227,25 @@ def _kernel(source: Source, verdict: Verdict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def source_of(profile: Path) -> Source:
+def source_of(profile: Path, needs: Collection[str] = ()) -> Source:
     """Return the program of a profile.
+
+    Parameters
+    ----------
+    needs : collection of str
+        The counts that the study needs, such as ``"transfers"``.
 
     Raises
     ------
     InputError
-        If it is not a profile of one program, or no function of it could move.
+        If it is not a profile of one program, it lacks counts, or no function of it could move.
     """
     check_one(profile)
     dataflow = load_dataflow(profile)
+    if lacks := [name for name in needs if name in dataflow.lacks]:
+        message = f"the profile has no {' and no '.join(lacks)}, which this question needs"
+        remedy = "profile the program with: dse profile SOURCE -o FILE; or leave out --question"
+        raise InputError(str(profile), [Problem("", message, remedy)])
     if not dataflow.candidates:
         reasons = [
             f"{name}: {why}"
@@ -253,6 +312,19 @@ def _kept(program: Dataflow, setting: Setting) -> str:
     lines = [f"{name}: {percent(share)}; {why}" for name, share, why in rows]
     lines = lines[:_KEPT] + ([f"and {len(lines) - _KEPT} more"] if len(lines) > _KEPT else [])
     return "\n".join(comment(line) for line in lines or ["none"])
+
+
+def _engine_areas(program: Dataflow, judged: Sequence[Verdict]) -> list[float]:
+    """Return the area of an engine for each function [LUT]: sixteen times the host's speed."""
+    engine, costs = Accelerators(16.0, 16.0), AreaCosts(**_AREAS)
+    works = [split(program, outermost(program, [program.position(v.function)])) for v in judged]
+    return [float(areas_of(work, engine, costs).area) for work in works]
+
+
+def _area(area: float) -> str:
+    """Return an area as a study has it, rounded up to two digits."""
+    step = 10.0 ** (math.floor(math.log10(max(area, 10.0))) - 1)
+    return quoted(f"{math.ceil(area / step) * step / 1e3:g} kLUT")
 
 
 def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:

@@ -16,11 +16,14 @@ from dse.problems import InputError, Problem, nearest
 from objectives.programs.counts import Calls, Counts
 
 MISSING = (
-    "callgrind records no transfers: communication counts as nothing, and the only ceiling is the "
-    "rest of the program (Amdahl)",
+    "callgrind records no transfers between functions: speedups are upper bounds, without the time "
+    "of communication",
+    "callgrind records no code, so areas are unknown",
     "callgrind counts all instructions, among them loads, stores, branches and library code",
     "the work of a function is divided among its callers by the cost of their calls",
 )
+_IO = re.compile(r"_IO_|(p|v|pv)?(read|write)(v|64)?$|(send|recv)(to|from|msg)?$|open(at)?(64)?$")
+_LOADER = re.compile(r"_dl_|__dl_|dl_main$|\(below main\)|_start$|_init$|_fini$|__libc_start")
 _NAME = re.compile(r"(?:\((\d+)\))?\s*(.*)")
 _HEADER = re.compile(r"[A-Za-z ]+:")
 _CALLS = re.compile(r"calls=\s*(\d+)\b")
@@ -39,6 +42,10 @@ class _Reading:
     callee: str | None = None
     pending: float | None = None
     program: str = ""
+    object: str = ""
+    callee_object: str | None = None  # of the callee, if it is another one
+    objects: dict[str, str] = field(default_factory=dict)  # of functions
+    numbered: dict[str, str] = field(default_factory=dict)  # objects
     has_events: bool = False
 
 
@@ -83,7 +90,21 @@ def read_callgrind(path: Path) -> Counts:
         transfers=np.zeros((len(names), len(names))),
         calls=by_number,
         missing=MISSING,
+        lacks=frozenset({"transfers", "code"}),
+        io=frozenset(filter(_IO.match, names)),
+        linked=_linked(reading),
     )
+
+
+def _linked(reading: _Reading) -> dict[str, str]:
+    """Return the functions of libraries and of the loader, each with its place."""
+    own = reading.objects.get("main", "")
+    linked = {name: "the loader" for name in reading.own if _LOADER.match(name)}
+    linked |= {name: "code without a name" for name in reading.own if name.startswith("0x")}
+    for name, where in reading.objects.items():
+        if own and where and where != own:
+            linked.setdefault(name, Path(where).name)
+    return linked
 
 
 def _line(reading: _Reading, line: str) -> None:
@@ -94,12 +115,22 @@ def _line(reading: _Reading, line: str) -> None:
         return
     key, equals, value = line.partition("=")
     if key in ("fn", "cfn"):
-        name = _named(reading, value)
+        name = _named(reading.names, value)
         reading.own.setdefault(name, 0.0)
         if key == "fn":
             reading.function, reading.callee = name, None
+            reading.objects[name] = reading.object
         else:
             reading.callee = name
+            where = reading.object if reading.callee_object is None else reading.callee_object
+            reading.objects.setdefault(name, where)
+            reading.callee_object = None
+    elif key in ("ob", "cob"):
+        where = _named(reading.numbered, value)
+        if key == "ob":
+            reading.object = where
+        else:
+            reading.callee_object = where
     elif key == "calls":
         match = _CALLS.match(line)
         if reading.callee is None or match is None:
@@ -107,7 +138,7 @@ def _line(reading: _Reading, line: str) -> None:
         reading.pending = float(match[1])
     elif not equals or _HEADER.match(line):
         _header(reading, line)
-    elif key not in ("fl", "fi", "fe", "ob", "cfl", "cfi", "cob", "jump", "jcnd", "jfi", "jfn"):
+    elif key not in ("fl", "fi", "fe", "cfl", "cfi", "jump", "jcnd", "jfi", "jfn"):
         raise ValueError(f"unknown entry '{key}'")
 
 
@@ -128,17 +159,18 @@ def _header(reading: _Reading, line: str) -> None:
         reading.program = Path(words[0]).name if words else ""
 
 
-def _named(reading: _Reading, text: str) -> str:
+def _named(known: dict[str, str], text: str) -> str:
+    """Return the name in an entry, which has a number at first and then only the number."""
     match = _NAME.fullmatch(text.strip())
     number, name = (match[1], match[2]) if match else (None, text)
     if number and name:
-        reading.names[number] = name
+        known[number] = name
     elif number:
-        if number not in reading.names:
+        if number not in known:
             raise ValueError(f"({number}) was not named before")
-        name = reading.names[number]
+        name = known[number]
     if not name:
-        raise ValueError("name the function")
+        raise ValueError("add the name")
     return name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dse.model import Array
@@ -40,3 +40,9 @@ class Counts:
     """By the positions of caller and function in the names."""
     missing: tuple[str, ...]
     """The counts that the profiler lacks, each a sentence."""
+    lacks: frozenset[str] = frozenset()
+    """The columns that were not counted: ``"transfers"``, ``"code"``. They are zero here."""
+    io: frozenset[str] | None = None
+    """Functions that do input or output; None if it is not known."""
+    linked: Mapping[str, str] = field(default_factory=dict)
+    """The functions of other objects than the program's, each with its object."""

@@ -72,6 +72,7 @@ def read_tables(folder: Path) -> Counts:
         transfers,
         calls,
         tuple(missing),
+        frozenset() if any("code" in row for _, row in rows[FUNCTIONS]) else frozenset({"code"}),
     )
 
 

@@ -157,6 +157,38 @@ def test_a_study_of_a_program_runs_as_it_stands(
     assert result.best("speedup")["speedup"] > 1.2
 
 
+GRIND = """# callgrind format
+cmd: ./walk 3
+events: Ir
+fn=(1) main
+1 1000
+cfn=(2) step
+calls=100 1
+1 900000
+cfn=(3) rest
+calls=10 1
+1 90000
+fn=(2)
+1 900000
+fn=(3)
+1 90000
+"""
+
+
+def test_without_transfers_a_draft_is_of_upper_bounds(tmp_path: Path) -> None:
+    (tmp_path / "callgrind.out.1").write_text(GRIND)
+    study = drafted(tmp_path, "--from", tmp_path / "callgrind.out.1")
+    assert [o.name for o in study.evaluator.objectives] == ["speedup", "accelerators"]
+    answer = study.run().answer()
+    assert answer.verdict.startswith(
+        "walk: the profile has no transfers and no code. Speedups are upper bounds."
+    )
+    assert "90.8 % of the instructions" in (tmp_path / "draft.toml").read_text()
+    arguments = ("other.toml", "--from", "callgrind.out.1", "--question", "offload")
+    refused = new(*arguments, cwd=tmp_path, code=2)
+    assert "has no transfers and no code, which this question needs" in refused.stderr
+
+
 def test_functions_are_named_with_their_share_and_place(tmp_path: Path) -> None:
     drafted(tmp_path, "--from", PROFILES / "jpeg.json")
     text = (tmp_path / "draft.toml").read_text()
@@ -167,8 +199,9 @@ def test_functions_are_named_with_their_share_and_place(tmp_path: Path) -> None:
     assert not set(chosen) & set(commented)
     assert chosen == [name for name in program.candidates if name in chosen]  # by their work
     assert '"idct",               # jpeg.c:230; 28.8 % of the time' in text
-    assert "decode_blocks" in chosen
-    assert "read_scan" in commented
+    assert "decode_blocks" not in chosen + commented
+    assert "# decode_blocks: " in text  # with the reason
+    assert "allocates or frees memory: room > malloc" in text
 
 
 def test_blocks_take_the_time_of_the_cpu_and_sizes_end_with_all_that_could_move(

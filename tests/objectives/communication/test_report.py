@@ -63,7 +63,7 @@ def jpeg(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 
 def rotations() -> Dataflows:
-    return load_dataflows(STUDIES / "profiles" / "rotate").including(["getchar", "putchar"])
+    return load_dataflows(STUDIES / "profiles" / "rotate").including(["getchar", "load", "putchar"])
 
 
 def test_the_front_of_the_rotation_is_that_of_a_plain_enumeration(rotate: Ran) -> None:
@@ -155,7 +155,7 @@ def test_sections_tell_limits_verdicts_and_laws(rotate: Ran) -> None:
     assert str(verdict["sensitivity"]["putchar"]).startswith("divide overhead and latency")
     assert (verdict["worth"] == (verdict["bytes a call [B]"] > verdict["break-even [B]"])).all()
     program = load_dataflow(STUDIES / "profiles/rotate/iterative-128.json")
-    cut = best_cut(program.including(["getchar", "putchar"]), setting_of(*rotate))
+    cut = best_cut(program.including(["getchar", "load", "putchar"]), setting_of(*rotate))
     assert len(cut.paths) > 1
     assert f"cut at: {'; '.join(cut.paths)}; with" in judged.text
     grown = scaling(study, result)

@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 from dse.problems import InputError
-from objectives.communication import from_profile, load_dataflow, load_dataflows
+from objectives.communication import (
+    acceleration,
+    accelerator_area,
+    from_profile,
+    load_dataflow,
+    load_dataflows,
+)
 from objectives.partition import Workloads
 from objectives.programs import FORMS
 from tests.communication_examples import Machine, profile_of
@@ -83,6 +89,78 @@ def test_callgrind_by_hand(tmp_path: Path) -> None:
     assert got.candidates == ("step", "rare")
     assert not got.transfers.any() and "records no transfers" in got.missing[0]
     assert load_dataflows(path).programs[0].names == got.names
+
+
+LINKED = """# callgrind format
+cmd: ./walk 3
+events: Ir
+ob=(1) /lib/ld-linux-x86-64.so.2
+fn=(1) _dl_start
+1 500
+ob=(2) /bin/walk
+fn=(2) main
+1 10
+cfn=(3) step
+calls=100 1
+1 900000
+cfn=(4) grow
+calls=1 1
+1 30
+cob=(3) /lib/libc.so.6
+cfn=(5) printf
+calls=1 1
+1 70
+fn=(3)
+1 900000
+fn=(4)
+1 20
+cob=(3)
+cfn=(6) malloc
+calls=1 1
+1 10
+ob=(3)
+fn=(5)
+1 60
+cfn=(7) write
+calls=1 1
+1 10
+fn=(6)
+1 10
+fn=(7)
+1 10
+"""
+
+
+def test_callgrind_offers_only_functions_of_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "callgrind.out.1"
+    path.write_text(LINKED)
+    got = load_dataflow(path)
+    assert got.candidates == ("step",)
+    reasons = got.staying
+    assert reasons["_dl_start"] == "not the program's own: in the loader"
+    assert reasons["malloc"] == "not the program's own: in libc.so.6"
+    assert reasons["grow"] == "allocates or frees memory: malloc"
+    assert got.including(["grow"]).candidates == ("step", "grow")
+    assert got.kinds.io == {"write"}
+
+
+def test_counts_that_a_source_lacks_are_unknown_and_not_zero(tmp_path: Path) -> None:
+    path = tmp_path / "callgrind.out.1"
+    path.write_text(LINKED)
+    programs = load_dataflows(path)
+    speed, costs = 10.0, 1.0
+    found = acceleration(programs, 1.0, speed)
+    assert float(found.speedup) == pytest.approx(900_610 / 90_610)
+    assert np.isnan(found.medium_bytes)
+    assert np.isnan(accelerator_area(programs, 1.0, speed, instruction_area=costs).area)
+    table = write(
+        tmp_path,
+        functions="function,invocations,computation,local_bytes\nstep,1,10,8\n",
+        transfers="from,to,bytes\n(input),step,16\n",
+    )
+    programs = load_dataflows(table)
+    assert float(acceleration(programs, 1.0, speed).medium_bytes) == 16
+    assert np.isnan(accelerator_area(programs, 1.0, speed, instruction_area=costs).area)
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def _measured(
     sources: tuple[Path, ...], arguments: tuple[str, ...], settings: dict[str, Any], quiet: bool
 ) -> Profile:
     from dse.profile.command import USUAL, Options, profile_program
-    from dse.profile.run.run import Limits, report_progress
+    from dse.profile.run.run import Limits, exit_on_signals, report_progress
 
     caches: tuple[CacheLevels, ...] = tuple(_cache(text) for text in settings["caches"]) or (USUAL,)
     names = settings["functions"]
@@ -182,7 +182,8 @@ def _measured(
     )
     shown = report_progress if not quiet and sys.stderr.isatty() else None
     notice = None if quiet else lambda sentence: click.echo(f"note: {sentence}", err=True)
-    return profile_program(options, progress=shown, notice=notice)
+    with exit_on_signals():
+        return profile_program(options, progress=shown, notice=notice)
 
 
 def _check_targets(
@@ -269,9 +270,12 @@ def _summary(found: Profile, target: Path) -> None:
     did = f"{plural(executed, 'block execution')} in {plural(functions, 'function')}"
     lines = [f"{target}: {did}"]
     if not run.complete:
-        how = f"exit status {run.exit_status}" if run.ended == "exit" else run.ended
         number = f" {run.signal}" if run.signal else ""
-        lines.append(f"  partial: the run ended by {how}{number}; counts are those up to then")
+        lines.append(
+            f"  partial: the run ended by {run.ended}{number}; counts are those up to then"
+        )
+    elif run.exit_status:
+        lines.append(f"  the program ended with exit status {run.exit_status}")
     if words := library_words(found):
         lines.append(f"  {words}")
     if share:

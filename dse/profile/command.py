@@ -227,7 +227,7 @@ def _run(outcome: Outcome, reason: str, status: list[int], shadow: int) -> Run:
     if ended == "exit" and outcome.returncode < 0:
         ended = "signal"
     return Run(
-        complete=ended == "exit" and outcome.returncode == 0,
+        complete=ended == "exit",
         ended=ended,
         exit_status=outcome.returncode if outcome.returncode >= 0 and ended == "exit" else None,
         signal=-outcome.returncode if outcome.returncode < 0 and ended == "signal" else None,

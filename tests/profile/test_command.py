@@ -62,10 +62,10 @@ def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
     shown = command(str(target))
     assert b"turn_rings" in shown.stdout
     assert b"bytes moved" in shown.stdout
-    partial = command(ROTATE, "-o", str(target))
-    assert partial.returncode == 3
-    assert b"usage: rotate" in partial.stderr
-    assert b"exit status 2" in partial.stderr
+    wrong = command(ROTATE, "-o", str(target))
+    assert wrong.returncode == 0
+    assert b"usage: rotate" in wrong.stderr
+    assert b"the program ended with exit status 2" in wrong.stderr
 
 
 def test_one_of_a_thing_is_not_several(tmp_path: Path) -> None:
@@ -165,6 +165,31 @@ def test_an_interrupted_run_leaves_a_partial_profile(tmp_path: Path) -> None:
     profile = Profile.load(target)
     assert (profile.run.complete, profile.run.ended) == (False, "interrupted")
     assert process.returncode == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_program_ends_with_its_profiler(tmp_path: Path, number: signal.Signals) -> None:
+    """Also one that ignores the signal: its end closes the pipe that it writes to."""
+    text = """
+    #include <signal.h>
+    #include <stdio.h>
+    int main(void) {
+        signal(SIGTERM, SIG_IGN); signal(SIGHUP, SIG_IGN);
+        puts("ready"); fflush(stdout);
+        for (volatile int i = 0;;) i++;
+    }"""
+    with subprocess.Popen(
+        [*LINE, str(source(tmp_path, text)), "-o", str(tmp_path / "p.json")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(number)  # to the profiler alone
+        process.communicate(timeout=60)
+    killed = number == signal.SIGKILL
+    assert process.returncode == (-number if killed else 128 + number)
 
 
 # ── Settings and sources ──

@@ -48,29 +48,30 @@ int main(void) { end(); }
 
 
 @pytest.mark.parametrize(
-    ("text", "signal", "status", "function", "count"),
+    ("text", "signal", "function", "count"),
     [
-        (CRASHING, 11, None, "fall", 6),
-        (DEEP, 11, None, "deep", None),
-        (REFUSING, None, 7, "leave", 4),
-        (UNREAD, 13, None, "end", 1),
+        (CRASHING, 11, "fall", 6),
+        (DEEP, 11, "deep", None),
+        (UNREAD, 13, "end", 1),
     ],
 )
 def test_a_program_that_ends_badly_leaves_a_partial_profile(
-    text: str,
-    signal: int | None,
-    status: int | None,
-    function: str,
-    count: int | None,
-    tmp_path: Path,
+    text: str, signal: int, function: str, count: int | None, tmp_path: Path
 ) -> None:
     profile = profile_text(tmp_path, text)
     assert not profile.run.complete
-    assert profile.run.ended == ("signal" if signal else "exit")
-    assert (profile.run.signal, profile.run.exit_status) == (signal, status)
+    assert profile.run.ended == "signal"
+    assert (profile.run.signal, profile.run.exit_status) == (signal, None)
     assert any("did not complete" in note for note in profile.notes)
     found = calls(profile)[function]
     assert found == count if count else found > 1000
+
+
+def test_the_exit_status_is_the_programs_own_choice(tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, REFUSING)
+    assert profile.run.complete
+    assert (profile.run.ended, profile.run.exit_status) == ("exit", 7)
+    assert calls(profile)["leave"] == 4
 
 
 ENDLESS = """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +19,8 @@ from dse.profile.errors import cannot
 
 POLL = 0.05  # seconds between looks at the program's memory
 GRACE = 20.0  # seconds for a stopped program to write its result
+_LIBC = ctypes.CDLL(None)  # loaded before a fork
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG, prctl(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +103,30 @@ def run_program(
         _end(process)
         stopped = "interrupted"
     except BaseException:
-        _end(process)
+        process.kill()  # nobody reads its result
+        process.wait()
         raise
     return Outcome(process.returncode, stopped, time.monotonic() - begun)
 
 
+@contextmanager
+def exit_on_signals() -> Iterator[None]:
+    """Raise SystemExit on SIGTERM and SIGHUP; the profiled program then ends first."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _prepare() -> None:
-    """Leave no core file, and hear Ctrl-C: before the program replaces this process."""
+    """Leave no core file, end with the profiler, hear Ctrl-C: before the program takes over."""
+    _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

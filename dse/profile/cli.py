@@ -70,6 +70,12 @@ class ProfileCommand(click.Command):
 @option("--no-cache", is_flag=True, help="Simulate no cache.")
 @option("--no-transfers", is_flag=True, help="Do not follow data between functions.")
 @option(
+    "--critical-path",
+    "critical_paths",
+    is_flag=True,
+    help="Also measure the critical path of each function, in a second run.",
+)
+@option(
     "--chunk",
     type=int,
     default=1,
@@ -170,6 +176,7 @@ def _measured(
         arguments=arguments,
         caches=() if settings["no_cache"] else caches,
         transfers=not settings["no_transfers"],
+        critical_paths=settings["critical_paths"],
         chunk=settings["chunk"],
         optimisation=settings["optimisation"],
         functions=tuple(n for name in names.split(",") if (n := name.strip())) if names else None,

@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,6 +29,8 @@ from dse.profile.build.runtime_options import (
 )
 from dse.profile.build.toolchain import Choice, Toolchain, find_toolchain
 from dse.profile.compiler.parts import Parts, parts_of
+from dse.profile.critical_path.build import NotMeasuredError, build_timed_program
+from dse.profile.critical_path.measure import copy_input, measure_critical_paths
 from dse.profile.document import CacheLevels, Profile, Program, Run, Settings
 from dse.profile.errors import cannot
 from dse.profile.run.assembly import Assembly
@@ -60,6 +63,8 @@ class Options:
         Cache configurations to simulate, each with its results; empty: only counts.
     transfers : bool
         Whether to follow data between functions.
+    critical_paths : bool
+        Whether to run the program a second time, for the critical path of each function.
     chunk : int
         Bytes of memory that are followed together, a power of two from 1 to 64.
     optimisation : int
@@ -81,6 +86,7 @@ class Options:
     arguments: tuple[str, ...] = ()
     caches: tuple[CacheLevels, ...] = (USUAL,)
     transfers: bool = True
+    critical_paths: bool = False
     chunk: int = 1
     optimisation: int = 1
     functions: tuple[str, ...] | None = None
@@ -102,6 +108,7 @@ class Built:
     tables: dict[str, Any]
     toolchain: Toolchain
     parts: Parts
+    cxx: bool  # whether it is linked as C++
 
 
 def build_program(options: Options, folder: Path, trace: Path | None = None) -> Built:
@@ -150,7 +157,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     # The program comes last: the heap begins behind it, and earlier sections cannot shift it.
     objects = (folder / "runtime.o", folder / "settings.o", folder / "program.o")
     link_program(toolchain, objects, executable, cxx, parts.arguments, parts.directory)
-    return Built(options, executable, result, tables, toolchain, parts)
+    return Built(options, executable, result, tables, toolchain, parts, cxx)
 
 
 def measure(
@@ -214,12 +221,50 @@ def profile_program(
     notice : callable, optional
         Called before the run with each sentence on what would end it.
     """
-    with tempfile.TemporaryDirectory(prefix="dse-profile-") as folder:
-        built = build_program(options, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="dse-profile-") as name:
+        folder = Path(name)
+        built = build_program(options, folder)
         if notice:
             for sentence in forewarned(built.tables["foreign"]):
                 notice(sentence)
-        return measure(built, stdin=stdin, stdout=stdout, progress=progress)
+        if not options.critical_paths:
+            return measure(built, stdin=stdin, stdout=stdout, progress=progress)
+        given = folder / "input"
+        copy_input(stdin, given)
+        with given.open("rb") as first, given.open("rb") as second:
+            profile = measure(built, stdin=first, stdout=stdout, progress=progress)
+            return _with_critical_paths(profile, built, second, folder, progress)
+
+
+def _with_critical_paths(
+    profile: Profile,
+    built: Built,
+    stdin: IO[Any],
+    folder: Path,
+    progress: Callable[[float, int], None] | None,
+) -> Profile:
+    """Return a profile with critical paths, or with the reason why it has none."""
+    if not profile.run.complete:
+        return profile
+    options = built.options
+    try:
+        timed = build_timed_program(built.parts, built.toolchain, built.cxx, folder)
+        paths = measure_critical_paths(
+            timed,
+            options.arguments,
+            options.limits,
+            environment(options.environment),
+            stdin,
+            progress,
+        )
+    except NotMeasuredError as error:
+        note = f"critical paths were not measured: {error}"
+        return profile.model_copy(update={"notes": (*profile.notes, note)})
+    functions = tuple(
+        function.model_copy(update={"critical_path": path})
+        for function, path in zip_longest(profile.functions, paths)
+    )
+    return profile.model_copy(update={"functions": functions})
 
 
 def _run(outcome: Outcome, reason: str, status: list[int], shadow: int) -> Run:

@@ -310,6 +310,9 @@ class Dataflow:
     """Reasons that keep functions on the host, and the choices of the study."""
     lacks: frozenset[str] = frozenset()
     """The counts that the source does not have: ``"transfers"``, ``"code"``."""
+    critical_path: Array | None = None
+    """Cycles of the longest dependence chains of an inclusive function's calls in the run, at the
+    host's clock [cycle]; NaN: not measured for this function. None: for no function."""
 
     @functools.cached_property
     def calls(self) -> Array:
@@ -338,8 +341,9 @@ class Dataflow:
     def waiting(self) -> Array:
         """Instructions that must wait for one another if a function's accelerator is built.
 
-        Shape (n,), callees included. Only the longest of the chains counts, and of a chain that
-        begins several times in a call of the function only the mean: others may run in parallel.
+        Shape (n,), callees included: the measured critical path, in cycles that last as long as an
+        instruction. Where it was not measured, the longest of the `chains`; of a chain that begins
+        several times in a call of the function only the mean counts: others may run in parallel.
         """
         most = np.zeros(len(self.names))
         for function, length, steps, starts in self.chains:
@@ -348,7 +352,9 @@ class Dataflow:
                 self.calls, starts * part, np.ones_like(part), where=starts * part > 0
             )
             most = np.maximum(most, length * steps * part * np.minimum(begun, 1.0))
-        return most
+        if self.critical_path is None:
+            return most
+        return np.where(np.isnan(self.critical_path), most, self.critical_path)
 
     @functools.cached_property
     def reads(self) -> Array:

@@ -83,6 +83,7 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         code[at[block.function]] += block.area
     homes = {block.id: at[block.function] for block in profile.blocks}
     none = [0.0] * (len(names) - len(own))  # of the origins
+    tree = _tree(profile, at)
     measured: dict[str, Any] = {
         name: np.array([*(getattr(f, name) for f in functions), *none], dtype=np.float64)
         for name in _COLUMNS
@@ -94,7 +95,8 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         len(own),
         code=code,
         chains=tuple(Chain(homes[c.block], c.length, c.steps, c.starts) for c in profile.chains),
-        tree=_tree(profile, at),
+        critical_path=_critical_path(profile, tree, len(names)),
+        tree=tree,
         missing=(*profile.notes, *_gaps(profile)),
         kinds=Kinds(
             library=frozenset(f.name for f in functions if f.foreign),
@@ -105,9 +107,20 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
     )
 
 
+def _critical_path(profile: Profile, tree: CallTree, size: int) -> Array | None:
+    """Return the cycles of all calls, shape (size,); calls that were not measured as the others."""
+    calls = np.bincount(tree.function, weights=tree.calls, minlength=size)
+    cycles = np.full(size, np.nan)
+    for i, function in enumerate(profile.functions):
+        if path := function.critical_path:
+            cycles[i] = path.length * max(1.0, calls[i] / path.calls)
+    return None if np.isnan(cycles).all() else cycles
+
+
 def _gaps(profile: Profile) -> Iterator[str]:
     """Yield the numbers that a profile could contain and does not."""
-    if profile.program.optimisation == 0:  # values are in memory: no chain is seen
+    measured = any(f.critical_path for f in profile.functions)
+    if profile.program.optimisation == 0 and not measured:  # values are in memory
         yield _UNBOUNDED
     if any(f.io is None for f in profile.functions):
         yield _IO_UNKNOWN

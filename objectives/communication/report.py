@@ -109,9 +109,10 @@ _VERDICT = [
 ]
 _LEGEND = (
     "Fraction of the time on the host; ceiling: speedup if its accelerator takes no time to "
-    "compute and to access its local memory; computing at most: the speedup that its longest "
-    "chain of values allows, if an instruction and a load of a chain each take a cycle of the "
-    "host (chains through memory, and decisions, are not seen; inf: no chain is); callbacks: "
+    "compute and to access its local memory; computing at most: the speedup that its critical "
+    "path allows. The path is an estimate of dse profile --critical-path; without it, the longest "
+    "chain of values in registers, one cycle of the host per instruction (inf: no chain is seen); "
+    "callbacks: "
     "calls from inside of functions on the host, which cost as much as calls; bytes in and out "
     "of a call or callback, without data in registers, and the number from which an accelerator "
     "is beneficial (LogCA's g and break-even); sensitivity: the smallest factor on "

@@ -135,9 +135,9 @@ class Verdict(NamedTuple):
     waiting: float
     """The part of the accelerator's computing that no parallel hardware shortens [cycle]."""
     factor_limit: float
-    """Computing in the accelerator is at most so many times as fast as on the host, for what waits
-    takes the rest; inf: no chain of values is seen. Chains through memory are not, and an
-    instruction of a chain is taken to last as long as on the host, a load like arithmetic."""
+    """Speedup of computing that the critical path allows: instructions over `waiting`. Measured by
+    ``dse profile --critical-path``, an estimate; else by chains of values in registers, an upper
+    bound; inf: no chain is seen."""
     reason: str
     """Why it is not beneficial; empty if it is."""
     changes: tuple[Change, ...]

@@ -69,6 +69,19 @@ class Run(_Part):
     tree_merged: bool = Field(description="whether calling contexts were merged for their number")
 
 
+class CriticalPath(_Part):
+    """Work and critical path of a function's calls, callees included, recursions within a call.
+
+    In cycles of hardware at the host's clock (:mod:`dse.profile.critical_path.weights`).
+    """
+
+    calls: Count = Field(description="calls that were measured: not the deepest ones")
+    work: float = Field(ge=0, description="sum of the cycles of all operations")
+    length: float = Field(
+        ge=0, description="cycles of the longest chain of operations, summed over the calls"
+    )
+
+
 class Function(_Part):
     """A function of the program, or a library function (`foreign`)."""
 
@@ -96,6 +109,9 @@ class Function(_Part):
     io: bool | None = Field(
         default=None,
         description="whether it is a library function that does input or output; null: unknown",
+    )
+    critical_path: CriticalPath | None = Field(
+        default=None, description="null: not measured (dse profile --critical-path)"
     )
 
 

@@ -57,6 +57,7 @@ def run_program(
     stdin: IO[Any] | int | None = None,
     stdout: IO[Any] | int | None = None,
     progress: Callable[[float, int], None] | None = None,
+    stderr: int | None = None,
 ) -> Outcome:
     """Run a program, its streams passed on, and end it if it passes a limit.
 
@@ -75,6 +76,7 @@ def run_program(
             env=dict(environ),
             stdin=stdin,
             stdout=stdout,
+            stderr=stderr,
             preexec_fn=_prepare,
         )
     except OSError as error:

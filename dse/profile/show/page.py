@@ -22,6 +22,7 @@ from dse.profile.show.text import (
     block_work,
     hot_functions,
     library_words,
+    parallelism,
     short,
 )
 from dse.report.page_assets import policy, style
@@ -69,6 +70,8 @@ def page(profile: Profile) -> str:
         lines=hot_lines(profile),
         title=titled(profile.program.sources),
         functions=function_rows(profile),
+        timed=any(f.critical_path for f in profile.functions),
+        parallelism=parallelism,
         few=FEW,
         library=library_words(profile),
         tree=call_tree(profile),

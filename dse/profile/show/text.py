@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dse.model.values import percent, plural
-from dse.profile.document import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
+from dse.profile.document import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Function, Profile
 
 ROWS = 12
 _OPERATOR = re.compile(r"operator(?:<=>|<<=?|>>=?|->\*?|<=?|>=?|\(\))")
@@ -67,6 +67,12 @@ def library_words(profile: Profile) -> str:
         return ""
     accesses = f", {percent(share)} of the accesses to memory" if profile.settings.caches else ""
     return f"library functions: {plural(calls, 'call')}{accesses}; their computation is not counted"
+
+
+def parallelism(function: Function) -> str:
+    """Return work over critical path of a function, empty if they were not measured."""
+    path = function.critical_path
+    return f"{path.work / path.length:.3g}" if path and path.length else ""
 
 
 def block_work(profile: Profile) -> list[int]:
@@ -146,6 +152,7 @@ def _functions(profile: Profile, width: int) -> Table:
         "calls",
         "computation",
         "with callees",
+        "parallelism",
         "bytes in",
         "bytes out",
         "local",
@@ -162,7 +169,9 @@ def _functions(profile: Profile, width: int) -> Table:
         inclusive = "" if f.computation_inclusive is None else f"{f.computation_inclusive:,}"
         numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
         counts = (f"{f.invocations:,}", f"{f.computation:,}", inclusive)
-        rows.append((short(name), *counts, *(f"{n:,}" for n in numbers)))
+        rows.append((short(name), *counts, parallelism(f), *(f"{n:,}" for n in numbers)))
+    if not any(row[4] for row in rows):  # not measured
+        headings, rows = headings[:4] + headings[5:], [row[:4] + row[5:] for row in rows]
     return _table("hot functions, by computation and bytes in and out", headings, rows, width)
 
 

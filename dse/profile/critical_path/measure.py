@@ -1,0 +1,56 @@
+"""The run of a program with times, and the critical paths that it gives."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from dse.profile.critical_path.build import NotMeasuredError, TimedProgram
+from dse.profile.critical_path.weights import CYCLE
+from dse.profile.document import CriticalPath
+from dse.profile.run.run import Limits, run_program
+
+
+def copy_input(stdin: IO[Any] | int | None, target: Path) -> None:
+    """Copy the program's input to a file, for two runs; a terminal gives none."""
+    if stdin == subprocess.DEVNULL or (stdin is None and sys.stdin.isatty()):
+        target.write_bytes(b"")
+        return
+    source = stdin if stdin is not None else sys.stdin
+    number = source if isinstance(source, int) else source.fileno()
+    with open(number, "rb", closefd=False) as file, target.open("wb") as copy:
+        shutil.copyfileobj(file, copy)
+
+
+def measure_critical_paths(
+    program: TimedProgram,
+    arguments: Sequence[str],
+    limits: Limits,
+    environ: Mapping[str, str],
+    stdin: IO[Any],
+    progress: Callable[[float, int], None] | None = None,
+) -> tuple[CriticalPath | None, ...]:
+    """Run a program and return the critical path of each of its functions, None if it never ran.
+
+    Raises
+    ------
+    NotMeasuredError
+        If the run did not end by itself.
+    """
+    silent = subprocess.DEVNULL
+    outcome = run_program(
+        program.executable, arguments, limits, environ, stdin, silent, progress, stderr=silent
+    )
+    if outcome.stopped:
+        raise NotMeasuredError(f"the second run ended by {outcome.stopped}")
+    if not program.result.is_file():
+        raise NotMeasuredError("the second run ended early")
+    rows = [map(int, line.split()) for line in program.result.read_text().splitlines()]
+    return tuple(
+        CriticalPath(calls=calls, work=work / CYCLE, length=length / CYCLE) if calls else None
+        for calls, work, length in rows
+    )

@@ -1,0 +1,165 @@
+/* Times of memory, calls and the results of the pass; see rewrite.py. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HIDDEN __attribute__((visibility("hidden")))
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef struct { int t[DEPTH]; } __attribute__((aligned(64))) times;
+
+HIDDEN times __dse_control, __dse_returned, __dse_passed[32], __dse_path;
+HIDDEN u64 __dse_work;
+extern HIDDEN const u32 __dse_function_count;
+extern HIDDEN const char __dse_result_file[];
+
+/* Row d keeps the elements below d: what comes from outside is there when a call begins. */
+#define ROW(d) {{[0 ... DEPTH - 1] = 0}}
+HIDDEN times __dse_outer[DEPTH + 1];
+
+struct frame {
+    u32 function;
+    u64 epoch, work;
+};
+enum { STACK = 1 << 20 };
+static struct frame *frames;
+static int depth = -1; /* of the call that runs; frames at DEPTH and beyond have no time */
+static u64 epoch;
+static struct sums {
+    u64 calls, work, path;
+    u32 active;
+} *sums;
+
+/* Memory in words of 4 B, by pages of 2^16 B: when each was written, and at which time. */
+struct word {
+    int t[DEPTH];
+    u64 epoch;
+};
+enum { PAGE = 16, WORDS = 1 << (PAGE - 2) };
+static struct word **pages;
+
+static void *reserve(u64 bytes) {
+    void *p = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        _exit(125);
+    return p;
+}
+
+static inline struct word *word_at(u64 a) {
+    a &= (1ull << 47) - 1;
+    struct word **page = &pages[a >> PAGE];
+    if (__builtin_expect(!*page, 0))
+        *page = reserve(sizeof(struct word) * WORDS);
+    return *page + ((a & ((1 << PAGE) - 1)) >> 2);
+}
+
+/* The elements that a value written then has: those of calls that had begun. */
+static inline int known(u64 written) {
+    int d = depth < DEPTH ? depth : DEPTH - 1;
+    while (d >= 0 && frames[d].epoch > written)
+        d--;
+    return d + 1;
+}
+
+HIDDEN void __dse_loaded(u64 a, u64 bytes, times *time) {
+    if (!bytes || bytes > 64)
+        return;
+    for (u64 w = a >> 2; w <= (a + bytes - 1) >> 2; w++) {
+        struct word *word = word_at(w << 2);
+        int n = word->epoch ? known(word->epoch) : 0;
+        for (int k = 0; k < n; k++)
+            if (word->t[k] > time->t[k])
+                time->t[k] = word->t[k];
+    }
+}
+
+HIDDEN void __dse_stored(u64 a, u64 bytes, const times *time) {
+    if (!bytes)
+        return;
+    for (u64 w = a >> 2; w <= (a + bytes - 1) >> 2; w++) {
+        struct word *word = word_at(w << 2);
+        memcpy(word->t, time->t, sizeof word->t);
+        word->epoch = epoch;
+    }
+}
+
+HIDDEN void __dse_copied(u64 to, u64 from, u64 bytes) {
+    if (!bytes || to == from)
+        return;
+    u64 words = ((bytes - 1) >> 2) + 1;
+    for (u64 i = 0; i < words; i++) {
+        u64 at = to > from ? words - 1 - i : i;
+        struct word *source = word_at(from + 4 * at);
+        if (source->epoch)
+            *word_at(to + 4 * at) = *source;
+    }
+}
+
+HIDDEN u32 __dse_enter(u32 function) {
+    if (++depth >= STACK)
+        _exit(124);
+    frames[depth] = (struct frame){function, ++epoch, __dse_work};
+    if (sums[function].active++ == 0 && depth < DEPTH)
+        sums[function].calls++;
+    if (depth < DEPTH)
+        __dse_path.t[depth] = 0;
+    return depth < DEPTH ? depth : DEPTH;
+}
+
+static void leave(void) {
+    struct frame *frame = &frames[depth];
+    struct sums *own = &sums[frame->function];
+    if (--own->active == 0 && depth < DEPTH) {
+        own->work += __dse_work - frame->work;
+        own->path += (u64)__dse_path.t[depth];
+    }
+    depth--;
+}
+
+/* The function at this depth runs again: calls above it are gone. */
+HIDDEN void __dse_resume(u32 at) {
+    if (at < DEPTH)
+        while (depth > (int)at)
+            leave();
+}
+
+HIDDEN void __dse_leave(u32 at) {
+    __dse_resume(at);
+    leave();
+}
+
+HIDDEN void __dse_finish(void) {
+    static int done;
+    if (done++)
+        return;
+    while (depth >= 0)
+        leave();
+    FILE *file = fopen(__dse_result_file, "w");
+    if (!file)
+        return;
+    for (u32 f = 0; f < __dse_function_count; f++)
+        fprintf(file, "%lu %lu %lu\n", (unsigned long)sums[f].calls, (unsigned long)sums[f].work,
+                (unsigned long)sums[f].path);
+    fclose(file);
+}
+
+__attribute__((constructor(101))) static void start(void) {
+    frames = reserve(sizeof *frames * (u64)STACK);
+    sums = reserve(sizeof *sums * (u64)(__dse_function_count + 1));
+    pages = reserve(sizeof *pages << (47 - PAGE));
+    for (int d = 0; d <= DEPTH; d++)
+        for (int k = 0; k < DEPTH; k++)
+            __dse_outer[d].t[k] = k < d ? -1 : 0;
+}
+
+__attribute__((destructor(101))) static void stop(void) { __dse_finish(); }
+
+int __dse_main(int count, char **arguments, char **environment);
+int main(int count, char **arguments, char **environment) {
+    return __dse_main(count, arguments, environment);
+}

@@ -1,0 +1,58 @@
+"""The cycles of an operation in a chain of operations, in an accelerator at the host's clock.
+
+Assumptions of hardware that is built for the chain: four levels of logic or two additions follow
+each other in a cycle, a local memory answers after two cycles, floating-point units are pipelined
+over four. Shifts by constants, conversions of whole numbers and copies are wires.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dse.profile.build.irtext import Statement
+
+CYCLE = 4
+"""Units of a cycle: times are whole numbers of them."""
+LOAD = 2 * CYCLE
+
+_FLOAT = dict.fromkeys(("fadd", "fsub", "fmul", "fptosi", "fptoui", "sitofp", "uitofp"), 4 * CYCLE)
+_WEIGHTS = {
+    **dict.fromkeys(("and", "or", "xor", "select", "shl", "lshr", "ashr"), 1),
+    **dict.fromkeys(("add", "sub", "icmp", "getelementptr"), 2),
+    **dict.fromkeys(("extractelement", "insertelement", "shufflevector"), 1),
+    **_FLOAT,
+    **dict.fromkeys(("fcmp", "fneg"), CYCLE),
+    **dict.fromkeys(("sdiv", "udiv", "srem", "urem", "fdiv", "frem"), 16 * CYCLE),
+    **dict.fromkeys(("load", "atomicrmw", "cmpxchg"), LOAD),
+    "mul": 2 * CYCLE,
+    "store": CYCLE,
+}
+_SHIFT = re.compile(r", \d+$")  # by a constant
+_INTRINSICS = (
+    (re.compile(r"llvm\.(fshl|fshr|bswap|bitreverse|expect|assume|lifetime|dbg|experimental)"), 0),
+    (re.compile(r"llvm\.([us](min|max|add|sub)|abs|ctpop|ctlz|cttz|umul|smul)"), CYCLE),
+    (re.compile(r"llvm\.(fabs|copysign|minnum|maxnum|floor|ceil|trunc|rint|round)"), CYCLE),
+    (re.compile(r"llvm\.(fma|fmuladd)"), 5 * CYCLE),
+)
+_CALL = 16 * CYCLE
+"""Of a library function, such as a square root."""
+
+
+def weigh(statement: Statement) -> int:
+    """Return the units that an instruction adds to its operands' times.
+
+    >>> weigh(Statement(["  %c = add i32 %a, %b"], "%c", "add"))
+    2
+    >>> weigh(Statement(["  %c = shl i32 %a, 3"], "%c", "shl"))
+    0
+    """
+    opcode = statement.opcode
+    if opcode in ("shl", "lshr", "ashr") and _SHIFT.search(statement.text):
+        return 0
+    if opcode == "getelementptr" and "%" not in statement.body.split(",", 2)[-1]:
+        return 0  # a field of a structure: the address is known where the structure's is
+    if opcode == "call" and statement.callee.startswith("llvm."):
+        return next((w for match, w in _INTRINSICS if match.match(statement.callee)), _CALL)
+    if opcode in ("call", "invoke"):
+        return _CALL
+    return _WEIGHTS.get(opcode, 0)

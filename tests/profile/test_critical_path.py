@@ -1,0 +1,221 @@
+"""Work and critical path of kernels whose answer follows from their code."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dse.profile.command import Options, profile_program
+from dse.profile.document import CriticalPath, Profile
+from objectives.communication import from_profile, verdict
+from tests.profile.examples import needs_compiler, source
+
+pytestmark = needs_compiler
+
+KERNELS = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define N 1000
+static int in[N], out[N];
+static float x[32][32], y[32][32], z[32][32], re[256], im[256];
+static uint8_t bytes[4 * N], symbols[N];
+static uint16_t codes[256];
+struct node { struct node *next; int value; };
+
+static void prefix_sum(void) { int s = 0; for (int i = 0; i < N; i++) { s += in[i]; out[i] = s; } }
+static int list_walk(struct node *p) {
+    int s = 0;
+    while (p) { s += p->value; p = p->next; }
+    return s;
+}
+static uint32_t crc(void) {
+    uint32_t c = ~0u;
+    for (int i = 0; i < N; i++) {
+        c ^= bytes[i];
+        for (int j = 0; j < 8; j++)
+            c = (c >> 1) ^ (0xEDB88320u & -(c & 1));
+    }
+    return c;
+}
+static void fir(void) {
+    for (int i = 0; i < N - 16; i++) {
+        int s = 0;
+        for (int j = 0; j < 16; j++)
+            s += in[j] * in[i + j];
+        out[i] = s;
+    }
+}
+static void gemm(void) {
+    for (int i = 0; i < 32; i++)
+        for (int j = 0; j < 32; j++) {
+            float s = 0;
+            for (int k = 0; k < 32; k++)
+                s += x[i][k] * y[k][j];
+            z[i][j] = s;
+        }
+}
+static void jacobi(void) {
+    for (int t = 0; t < 10; t++) {
+        for (int i = 1; i < 31; i++)
+            for (int j = 1; j < 31; j++)
+                y[i][j] = 0.25f * (x[i - 1][j] + x[i + 1][j] + x[i][j - 1] + x[i][j + 1]);
+        for (int i = 1; i < 31; i++)
+            for (int j = 1; j < 31; j++)
+                x[i][j] = y[i][j];
+    }
+}
+static void bubble_sort(int *v) {
+    for (int i = 0; i < 127; i++)
+        for (int j = 0; j < 127 - i; j++)
+            if (v[j] > v[j + 1]) { int t = v[j]; v[j] = v[j + 1]; v[j + 1] = t; }
+}
+static uint32_t hash_chain(uint32_t h) {
+    for (int i = 0; i < N; i++) { h ^= h << 13; h ^= h >> 17; h ^= h << 5; }
+    return h;
+}
+static void fft(void) {  /* its butterflies, without the factors */
+    for (int half = 1; half < 256; half *= 2)
+        for (int i = 0; i < 256; i += 2 * half)
+            for (int j = i; j < i + half; j++) {
+                float a = re[j], b = im[j], c = re[j + half], d = im[j + half];
+                re[j] = a + c; im[j] = b + d; re[j + half] = a - c; im[j + half] = b - d;
+            }
+}
+static int huffman(void) {
+    uint32_t held = 0; int bits = 0, at = 0;
+    for (int i = 0; i < N; i++) {
+        while (bits <= 24) { held |= (uint32_t)bytes[at++] << (24 - bits); bits += 8; }
+        uint16_t code = codes[held >> 24];
+        symbols[i] = code & 255; held <<= code >> 8; bits -= code >> 8;
+    }
+    return at;
+}
+int main(void) {
+    int least, seen = scanf("%d", &least);  /* the second run reads it again */
+    struct node *list = 0;
+    for (int i = 0; i < N; i++) {
+        struct node *one = malloc(sizeof *one);
+        one->next = list; one->value = i; list = one;
+        in[i] = rand() % 1000;
+    }
+    for (int i = 0; i < 4 * N; i++) bytes[i] = rand();
+    for (int i = 0; i < 256; i++) codes[i] = (8 << 8) | i;
+    for (int i = 0; i < 1024; i++) {
+        x[i / 32][i % 32] = y[i / 32][i % 32] = i;
+        re[i / 4] = im[i / 4] = i;
+    }
+    prefix_sum(); fir(); gemm(); bubble_sort(in);
+    float one = z[3][5];
+    jacobi(); fft();
+    int all = list_walk(list) + crc() + hash_chain(7) + huffman();
+    printf("%d %d %f %f %f\n", all, out[5] + symbols[9], one, x[3][4], re[7] + im[9]);
+    return seen != 1 || least != 42;
+}
+"""
+
+# Cycles of hardware: an addition, a comparison and an address 1/2, logic 1/4, a load 2, a store 1,
+# a multiplication 2, a floating-point operation 4.
+ITERATIONS = {
+    # kernel: (iterations of its chain, cycles of each, cycles of all operations)
+    "prefix_sum": (1000, 0.5, 1000 * 5.5),  # load, store, sum, two addresses, counter and its test
+    "list_walk": (1000, 2, 1000 * 5),  # the next address is loaded; the value is another load
+    "crc": (8000, 1.25, 8000 * 2.25),  # mask, negation, mask, exclusive or
+    "fir": (16, 0.5, 984 * 16 * 9.0),  # sums of a tap follow each other; two loads, a product
+    "gemm": (32, 4, 32**3 * 14.0),  # a chain of sums per element
+    "jacobi": (10, 2 + 12 + 4 + 1 + 2 + 1, 9000 * 32.0),  # of a sweep and of its copy
+    "bubble_sort": (2 * 127, 2, 8128 * 5.0),  # passes follow each other at a distance of two
+    "hash_chain": (1000, 0.75, 1000 * 1.75),
+    "fft": (8, 2 + 4 + 1, 1024 * 32.0),  # eight stages: load, sum, store
+    "huffman": (1000, 2 + 0.25 + 3, 1000 * 9.0),  # the code's length moves the bits that follow
+}
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "given").write_text("42")
+    options = Options((source(folder, KERNELS),), caches=(), critical_paths=True)
+    with (folder / "given").open("rb") as given:
+        return profile_program(options, stdin=given, stdout=subprocess.DEVNULL)
+
+
+def path_of(profile: Profile, function: str) -> CriticalPath:
+    found = next(f.critical_path for f in profile.functions if f.name == function)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("kernel", ITERATIONS)
+def test_parallelism_is_within_a_factor_of_two(profile: Profile, kernel: str) -> None:
+    count, cycles, work = ITERATIONS[kernel]
+    found = path_of(profile, kernel)
+    assert found.calls == 1
+    assert count * cycles * 0.9 <= found.length < 2 * count * cycles + 20  # a start and an end
+    assert work / 2 < found.work < 2 * work
+    assert work / count / cycles / 2 < found.work / found.length < 2 * work / count / cycles
+
+
+def test_engines_wait_for_serial_kernels_only(profile: Profile) -> None:
+    program = from_profile(profile)
+    limits = {name: verdict(program, name).factor_limit for name in ITERATIONS}
+    assert max(limits[name] for name in ("list_walk", "huffman")) < 3
+    assert min(limits[name] for name in ("gemm", "jacobi", "fft", "fir")) > 50
+
+
+CALLS = r"""
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+static jmp_buf place;
+static unsigned next(unsigned x) { return 1664525u * x + 1013904223u; }
+static unsigned chain(unsigned x, int n) { return n ? chain(next(x), n - 1) : x; }
+static void deep(int n) { if (n) deep(n - 1); else longjmp(place, 1); }
+static int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static unsigned apart(const unsigned *v, unsigned *w, int n) {
+    for (int i = 0; i < n; i++) w[i] = next(v[i]);
+    return w[n - 1];
+}
+int main(void) {
+    static unsigned v[1000], w[1000];
+    for (int i = 0; i < 1000; i++) v[i] = i;
+    unsigned r = chain(3, 8);
+    for (int k = 0; k < 3; k++) if (!setjmp(place)) deep(5);
+    qsort(v, 1000, sizeof *v, below);
+    r += apart(v, w, 1000);
+    printf("%u\n", r);
+    return 20;
+}
+"""
+
+
+def test_calls_count_for_their_callers(tmp_path: Path) -> None:
+    options = Options((source(tmp_path, CALLS),), caches=(), critical_paths=True)
+    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    one = path_of(profile, "next").length / path_of(profile, "next").calls
+    assert one == 2.5  # a product and a sum
+    chain, apart = path_of(profile, "chain"), path_of(profile, "apart")
+    assert chain.calls == apart.calls == 1  # recursions belong to the outermost call
+    assert 8 * one <= chain.length < 8 * one + 10
+    assert one <= apart.length < one + 10
+    assert path_of(profile, "deep").calls == 3  # left by long jumps
+    assert path_of(profile, "below").calls > 1000  # from the library
+
+
+def test_a_run_that_fails_the_second_time_leaves_a_note(tmp_path: Path) -> None:
+    text = """
+    #include <stdio.h>
+    #include <stdlib.h>
+    int main(void) {
+        FILE *mark = fopen("%s", "r");
+        if (mark) abort();
+        fclose(fopen("%s", "w"));
+    }"""
+    mark = tmp_path / "mark"
+    path = source(tmp_path, text % (mark, mark))
+    options = Options((path,), caches=(), critical_paths=True)
+    profile = profile_program(options, stdin=subprocess.DEVNULL)
+    assert all(function.critical_path is None for function in profile.functions)
+    assert any("critical paths were not measured" in note for note in profile.notes)

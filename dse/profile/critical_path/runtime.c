@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -148,7 +149,20 @@ HIDDEN void __dse_finish(void) {
     fclose(file);
 }
 
-__attribute__((constructor(101))) static void start(void) {
+/* Frames hold times: a recursion that fits the program's stack must fit here. */
+static void grow_stack(char **arguments, char **environment) {
+    enum { SIZE = 1 << 30 };
+    struct rlimit stack;
+    if (!getrlimit(RLIMIT_STACK, &stack) && stack.rlim_cur < SIZE && stack.rlim_max >= SIZE) {
+        stack.rlim_cur = SIZE;
+        if (!setrlimit(RLIMIT_STACK, &stack))
+            execve("/proc/self/exe", arguments, environment);
+    }
+}
+
+__attribute__((constructor(101))) static void start(int count, char **arguments, char **environment) {
+    (void)count;
+    grow_stack(arguments, environment);
     frames = reserve(sizeof *frames * (u64)STACK);
     sums = reserve(sizeof *sums * (u64)(__dse_function_count + 1));
     pages = reserve(sizeof *pages << (47 - PAGE));

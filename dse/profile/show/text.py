@@ -147,7 +147,7 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], w
 
 
 def _functions(profile: Profile, width: int) -> Table:
-    headings = (
+    headings: tuple[str, ...] = (
         "function",
         "calls",
         "computation",
@@ -157,7 +157,7 @@ def _functions(profile: Profile, width: int) -> Table:
         "bytes out",
         "local",
     )
-    rows = []
+    rows: list[tuple[str, ...]] = []
     into: dict[str, int] = {}
     out: dict[str, int] = {}
     for t in profile.transfers:

@@ -497,6 +497,7 @@ def report(
         uncertain_section,
     )
     from dse.explain.system import system_section
+    from dse.report.overview import make_overview
     from dse.report.page import write_report
     from dse.report.panels import written
 
@@ -514,9 +515,13 @@ def report(
     uncertain = uncertain_section(robustness, choice)
     ranking = ranking_section(explanations[0].ranking if explanations else {})
     system = system_section(study, result, choice) if explains else []
-    sections = [*system, *provenance_section(provenance), *uncertain, *ranking, *sections]
+    sections = [*system, *ranking, *sections]
+    evidence = [*provenance_section(provenance), *uncertain]
     model_graph = list_steps(study.evaluator)
-    write_report(result, explanations, path, study.text, sections, model_graph, answer)
+    overview = make_overview(study, result, provenance)
+    write_report(
+        result, explanations, path, study.text, sections, model_graph, answer, overview, evidence
+    )
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
     return answer_data(answer) | robustness_data(robustness) | provenance_data(provenance)

@@ -76,12 +76,12 @@ def browser(folder: Path) -> Iterator[Chrome]:
 
 
 def open_report(chrome: Chrome, path: Path) -> None:
-    """Open a report, and wait until its script has run: a busy machine may answer before."""
+    """Open a report with its table of designs, and wait until its script has run."""
     chrome.get(path.as_uri())
-    script = (
-        "return document.readyState === 'complete' && document.querySelector('#best *') !== null"
-    )
+    answer = "document.querySelector('#sentence').textContent"
+    script = f"return document.readyState === 'complete' && {answer}"
     WebDriverWait(chrome, 60).until(lambda _: chrome.execute_script(script))
+    chrome.execute_script("document.getElementById('designs').open = true")
 
 
 def _log(chrome: Chrome, name: str) -> list[dict[str, Any]]:

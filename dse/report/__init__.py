@@ -5,6 +5,7 @@
 * `figures`: the front for scripts, by plotly
 * `panels`: pictures and tables of a run, of a design and of sections
 * `plots`: curves, optimization regions, convergence, and the pictures of sections
+* `overview`: the answer, its reasons and its confidence, as data
 * `payload`: the data of the page as JSON, and the study of a selection
 * `page_assets`: style, scripts and policy of every page
 * `page`: the page, with ``page.html`` and ``*.js``; it needs jinja2

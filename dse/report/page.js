@@ -6,8 +6,12 @@ function tellThinned() {
   $("thinned").hidden = !thin;
   if (!thin) return;
   $("thinned").textContent = `This page holds ${whole(data.front)} of ${whole(data.total)} designs, evenly, with the best of each objective, the Nash design and those explained. All are in ${data.folder}/front.csv.`;
-  $("download").textContent = `Download the ${whole(data.front)} on this page (CSV)`;
+  $("download").title = `The ${whole(data.front)} designs on this page`;
   $("download").setAttribute("download", "front-some.csv");
+}
+function header(column, title) {
+  const { condition } = objectiveOf.get(column.name) || {};
+  return make("th", { class: numberClass(column), scope: "col", title: column.about }, title, condition ? small(condition) : null);
 }
 const tabled = [numbered, ...ordered];
 /* A design's number is its name, as commands and filters take it. */
@@ -108,27 +112,52 @@ function redraw() {
 /* How many designs each constraint cuts, in sum and alone. */
 function showCuts() {
   $("cuts").hidden = !data.cuts.length;
-  const share = (n) => `${whole(n)} (${((100 * n) / Math.max(1, data.evaluated)).toFixed(1)} %)`;
+  const share = (n) => `${whole(n)} (${((100 * n) / Math.max(1, data.evaluated)).toFixed(1)}\u2009%)`;
   const rows = data.cuts.map(({ name, violated, alone }) => make("tr", {}, make("td", { class: "words" }, name), make("td", { class: "number" }, share(violated)), make("td", { class: "number" }, share(alone))));
   $("cuts-table").replaceChildren(...table([th("constraint"), th("violated by", "number"), th("by it alone", "number")], rows));
+}
+
+// the bar
+const shortTitles = { "answer-title": "Answer", "front-title": "Trade-offs", "table-title": "All designs" };
+/* Links to the sections that are shown. */
+function showContents() {
+  const links = [...document.querySelectorAll("main > section[id], #models > section, main > details[id]")].filter((each) => !each.hidden).map((each) => {
+    const heading = each.querySelector("h2"), words = shortTitles[heading.id] || heading.textContent;
+    return make("li", {}, make("a", { href: `#${each.id}`, onclick: () => { if (each.tagName === "DETAILS") each.open = true; } }, words));
+  });
+  $("contents").replaceChildren(...links);
+}
+function connectBar() {
+  $("print").addEventListener("click", () => print());
+  $("copy-link").addEventListener("click", async (event) => {
+    const button = event.currentTarget;
+    try { await navigator.clipboard.writeText(location.href); button.textContent = "Copied"; } catch { button.textContent = "Copy it from the address"; }
+    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
+  });
+  $("details").addEventListener("toggle", drawRun);
 }
 function start() {
   showCuts();
   showSections();
+  showAssumptions();
   tellThinned();
+  connectBar();
   if (!front.length) {
-    for (const id of ["front", "selection", "design", "on-front"]) $(id).hidden = true;
-    $("best").replaceChildren(make("caption", {}, "No feasible design was found."));
+    for (const id of ["tradeoffs", "why", "alternatives", "designs", "tiles", "built", "preferences", "chosen", "download"]) $(id).hidden = true;
+    $("sentence").textContent = "No feasible design was found.";
+    showContents();
     return;
   }
   connect();
   connectSelection();
   connectPins();
-  showBest();
+  connectPreferences();
+  Object.assign(chosen, recommend(preferences));
   $("cloud-label").hidden = !infeasible.size;
   state.selected = startRow();
   connectState();
   openState();
+  showContents();
 }
-const startRow = () => (data.start === null ? objectives[0].best : data.start);
+const startRow = () => chosen.row ?? objectives[0].best;
 start();

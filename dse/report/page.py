@@ -14,7 +14,8 @@ from dse.evaluate.graph_summary import Step
 from dse.explain.explanation import Explanation
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
-from dse.model.values import count, plural, show_value
+from dse.model.values import count, percent, plural, show_value
+from dse.report.overview import Overview
 from dse.report.page_assets import plotly_js, policy, style
 from dse.report.payload import as_json, payload
 from dse.result.files import write_text
@@ -23,7 +24,7 @@ from dse.search.outcome import describe_ground
 
 _SCRIPTS = (
     *("data", "filter", "selection", "plots", "dots", "parallel"),
-    *("panels", "design", "pins", "state", "page"),
+    *("panels", "recommend", "answer", "diagram", "design", "pins", "state", "page"),
 )
 _STOPPED = {
     "complete": "The search went through the whole space.",
@@ -42,6 +43,8 @@ def write_report(
     sections: Sequence[Section] = (),
     model_graph: Sequence[Step] = (),
     answer: Answer | None = None,
+    overview: Overview | None = None,
+    evidence: Sequence[Section] = (),
 ) -> None:
     """Write the report of a result.
 
@@ -64,6 +67,10 @@ def write_report(
         The models in their order; see `dse.evaluate.graph_summary.steps`.
     answer : Answer, optional
         The page begins with it.
+    overview : Overview, optional
+        The data of the first screen.
+    evidence : sequence of Section
+        The sections on the provenance of inputs and on uncertain ones, folded in the confidence.
 
     Raises
     ------
@@ -72,7 +79,10 @@ def write_report(
     """
     scripts = {"plotly": plotly_js(), "page": "\n".join(_own(f"{name}.js") for name in _SCRIPTS)}
     start = answer.designs[0].design if answer is not None and answer.designs else None
-    content = payload(result, explanations, path.parent, sections, study_text, start)
+    overview = overview or Overview()
+    content = payload(
+        result, explanations, path.parent, sections, study_text, start, overview, evidence
+    )
     data = as_json(content)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     text = environment.from_string(_own("page.html")).render(
@@ -83,6 +93,8 @@ def write_report(
         files=_files(result),
         explained=_explained(result, len(explanations)),
         standing=standing(result.certificate),
+        question=_question(result),
+        assumed=overview.assumed,
         stopped=stopped(result.certificate),
         figures=key_figures(result),
         constants=[
@@ -101,9 +113,23 @@ def write_report(
 
 def standing(certificate: Certificate) -> str:
     """Return in few words how far the front goes."""
-    if certificate.complete:
-        return "Certified"
-    return "Best front found" if certificate.non_dominated else "No design on a front yet"
+    designs = count(certificate.evaluated if certificate.designs is None else certificate.designs)
+    if not certificate.complete:
+        if not certificate.non_dominated:
+            return "No feasible design yet"
+        return f"Not complete: best of {count(certificate.evaluated)} designs"
+    decided = "decided by bounds" if certificate.boxes else "evaluated"
+    if certificate.gap:
+        return f"Within {percent(certificate.gap)}: {designs} designs {decided}"
+    return f"Complete: all {designs} designs {decided}"
+
+
+def _question(result: Result) -> str:
+    """Return the question that the answer is for: the study's, if it asks one."""
+    about = result.about.strip()
+    if about.endswith("?"):
+        return about
+    return f"Which design should be built? {about}".strip()
 
 
 def _explained(result: Result, count: int) -> str:

@@ -73,14 +73,16 @@ function drawPanels(panels) {
   }
 }
 function showSections() {
-  const cards = data.sections.map(({ title, paragraphs, panels }) => {
+  const cards = data.sections.map(({ title, paragraphs, panels }, i) => {
     const words = paragraphs.map((words) => make("p", { class: "prose" }, words));
-    return make("section", { class: "card", "aria-label": title }, make("h2", {}, title), ...words, make("div", { class: "parts" }, ...panels.map(panelOf)));
+    return make("section", { class: "card", id: `model-${i}`, "aria-label": title }, make("h2", {}, title), ...words, make("div", { class: "parts" }, ...panels.map(panelOf)));
   });
-  $("sections").replaceChildren(...cards);
+  $("models").replaceChildren(...cards);
+  const folds = data.evidence.map(({ title, paragraphs, panels }) => make("details", { ontoggle: () => drawPanels(panels) }, make("summary", {}, make("h3", {}, title)), ...paragraphs.map((words) => make("p", { class: "prose" }, words)), make("div", { class: "parts" }, ...panels.map(panelOf))));
+  $("evidence").replaceChildren(...folds);
   $("run-panels").replaceChildren(...data.panels.map(panelOf));
   drawRun();
 }
 function drawRun() {
-  drawPanels([...data.sections.flatMap(({ panels }) => panels), ...data.panels]);
+  drawPanels([...data.sections.flatMap(({ panels }) => panels), ...($("details").open ? data.panels : [])]);
 }

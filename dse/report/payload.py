@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.space import Real
 from dse.explain.breakdown import Part, group_parts
+from dse.explain.changes import ENTRY, SPACE, Change
 from dse.explain.explanation import Explanation
 from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
@@ -30,12 +31,14 @@ from dse.report.front_view import (
     HELD,
     MANY,
     MOST,
+    Held,
     Shown,
     choose_designs,
     default_axes,
     describe_column,
     list_best,
 )
+from dse.report.overview import Overview, overview_data
 from dse.report.panels import of_design, of_run, section_data
 from dse.report.scales import NEUTRAL, PALETTE, VALUES, color_scale
 from dse.result.record import ROLES, Result
@@ -49,6 +52,8 @@ def payload(
     sections: Sequence[Section] = (),
     study_text: str = "",
     start: int | None = None,
+    overview: Overview | None = None,
+    evidence: Sequence[Section] = (),
 ) -> dict[str, Any]:
     """Return the data of the page, ready for JSON.
 
@@ -60,6 +65,7 @@ def payload(
     drawn = choose_designs(result, [*explained, *cut, *([] if start is None else [start])], HELD)
     feasible = drawn.designs["feasible"].to_numpy(bool)
     units = {name: column.unit for name, column in result.columns.items()}
+    overview = overview or Overview(main=result.objectives[0].name)
     return {
         "study": result.name,
         "objectives": [
@@ -68,6 +74,8 @@ def payload(
                 "label": conditioned(o.name, o.condition),
                 "direction": o.direction,
                 "condition": o.condition,
+                "weight": o.weight,
+                "worth": o.worth,
                 "best": _row(drawn.designs, best) if best is not None else None,
             }
             for o, best in zip(result.objectives, list_best(result), strict=True)
@@ -92,16 +100,29 @@ def payload(
         "palette": PALETTE,
         "neutral": NEUTRAL,
         "colorscale": color_scale(VALUES),
+        "overview": overview_data(overview) | _front_data(overview, drawn),
         "units": dict(zip(("prefixes", "units"), vocabulary(), strict=True)),
         "clock": result.constants["clock"][0] if "clock" in result.constants else None,
         "narrow": narrow(result, study_text),
+        "restudy": remove_table(study_text, "recommend"),
         "prefixes": PREFIXES,
         "words": INFINITE,
         "explanations": {str(e.design): _explanation(e, units) for e in explanations},
         "panels": of_run(result),
         "sections": [section_data(each, f"section-{i}") for i, each in enumerate(sections)],
+        "evidence": [section_data(each, f"evidence-{i}") for i, each in enumerate(evidence)],
         "explain": f"dse explain {shlex.quote(_named(folder))} --design ",
         "folder": _named(folder),
+    }
+
+
+def _front_data(overview: Overview, drawn: Held) -> dict[str, Any]:
+    """Return by row of the front: which are rejected, and their counts of engines."""
+    numbers = drawn.designs.index[: drawn.front].tolist()
+    counts = [overview.engines.get(number, np.nan) for number in numbers]
+    return {
+        "rejected": [row for row, number in enumerate(numbers) if number in overview.rejected],
+        "engines": as_data(counts) if overview.engines else [],
     }
 
 
@@ -150,13 +171,32 @@ def _base64(array: NDArray[Any]) -> str:
     return base64.b64encode(array.tobytes()).decode("ascii")
 
 
+_ELSEWHERE = ("feasible", "on the front", "limits", "change", ENTRY)
+"""Labels of fields of a feasible design that the page shows in another form."""
+
+
 def _explanation(explanation: Explanation, units: dict[str, str]) -> dict[str, Any]:
     items = explanation.sensitivities
+    shown = _ELSEWHERE if explanation.feasible else ()
     return {
-        "fields": explanation.fields,
+        "fields": [(label, text) for label, text in explanation.fields if label not in shown],
+        "limits": explanation.limits,
         "parts": _breakdown(explanation.parts),
         "sensitivities": [_sensitivity(item, units.get(item.objective, "1")) for item in items],
+        "changes": [_change(item) for item in explanation.advice] if explanation.feasible else [],
         "panels": of_design(explanation),
+    }
+
+
+def _change(item: Change) -> dict[str, Any]:
+    """Return a change: the design, and the value, text and gain of each objective."""
+    return {
+        "change": ", ".join(map(str, item.settings)),
+        "design": item.design,
+        "entry": item.kind != SPACE,
+        "beneficial": item.beneficial,
+        "trade": item.trade,
+        "effects": [[as_data(e.before), as_data(e.after), as_data(e.gain)] for e in item.effects],
     }
 
 
@@ -180,6 +220,7 @@ def _breakdown(parts: Sequence[Part]) -> list[dict[str, Any]]:
         {
             "total": total,
             "sum": show_value(sum(part.value for part in mine), mine[0].unit),
+            "unit": mine[0].unit,
             "condition": condition,
             "parts": [[p.name, show_value(p.value, p.unit), as_data(p.share)] for p in mine],
         }
@@ -228,6 +269,22 @@ def narrow(result: Result, text: str) -> dict[str, Any] | None:
     name = f"{study.get('name', '')} narrowed"
     renamed = {**content, "study": {**study, "name": name}}
     return {"before": _NOTE + _before(text, renamed), "space": variables}
+
+
+def remove_table(text: str, name: str) -> str:
+    """Return a study file without one of its tables; TOML keeps its comments."""
+    import tomlkit  # 30 ms, and only for pages
+
+    content = _parsed(text)
+    if not isinstance(content, Mapping):
+        return ""
+    try:
+        document: Any = tomlkit.parse(text)
+        if name in document:
+            del document[name]
+        return tomlkit.dumps(document).rstrip() + "\n"
+    except ValueError:  # it is JSON
+        return to_toml({key: value for key, value in content.items() if key != name})
 
 
 def _parsed(text: str) -> Any:

@@ -1,4 +1,4 @@
-/* Up to four designs side by side, and what leaves the page: the selection as CSV, or as a study. */
+/* Up to four pinned designs, and exports: the selection as CSV, or as a study. */
 
 const mostPins = 4;
 function pin(row) {
@@ -9,32 +9,12 @@ function pin(row) {
   saveState(true);
 }
 const sameValue = (column, a, b) => column.values[a] === column.values[b] || (column.number && Number.isNaN(column.values[a]) && Number.isNaN(column.values[b]));
-/* How many times the first one's value; a difference says more of what has no ratio. */
-function ratio(column, row) {
-  const mine = column.values[row], theirs = column.values[pins[0]], times = mine / theirs;
-  if (row === pins[0] || !column.number || !Number.isFinite(times) || times <= 0 || mine === theirs) return null;
-  return small(`× ${Number(times.toPrecision(3))}`);
-}
 function showPins() {
-  const full = pins.length >= mostPins, button = $("pin");
-  const chosen = state.selected !== null && pins.includes(state.selected);
-  button.textContent = chosen ? "Unpin" : "Pin to compare";
-  button.disabled = state.selected === null || (full && !chosen);
-  button.title = full && !chosen ? `${mostPins} designs are pinned: unpin one first` : "Put this design beside others";
-  $("pins").hidden = !pins.length;
-  if (!pins.length) return;
-  const only = $("only-differences").checked;
-  const heads = pins.map((row) => make("th", { scope: "col", class: "number" },
-    make("button", { class: "plain", title: "Choose this design", onclick: () => select(row) }, `Design ${designs[row]}`), " ",
-    make("button", { title: "Unpin", "aria-label": `Unpin design ${designs[row]}`, onclick: () => pin(row) }, "×")));
-  const rows = ordered.flatMap((column) => {
-    const differs = pins.some((row) => !sameValue(column, row, pins[0]));
-    if (only && !differs) return [];
-    const cells = pins.map((row) => make("td", { class: "number" }, text(column, row), ratio(column, row)));
-    return [make("tr", { class: differs ? "differs" : "same", "data-name": column.name }, make("th", { scope: "row", title: column.about }, column.name), ...cells)];
-  });
-  $("pins-table").replaceChildren(...table([th(""), ...heads], rows));
-  $("pins-hint").textContent = pins.length < 2 ? "Choose another design and pin it too." : "Rows that differ are marked; × is against the first.";
+  const full = pins.length >= mostPins, button = $("pin"), pinned = state.selected !== null && pins.includes(state.selected);
+  button.textContent = pinned ? "Unpin" : "Pin to compare";
+  button.disabled = state.selected === null || (full && !pinned);
+  button.title = full && !pinned ? `${mostPins} designs are pinned: unpin one first` : "Keep this design among the alternatives";
+  showAlternatives();
 }
 
 // exports
@@ -89,7 +69,7 @@ function offer(link, words, type) {
 }
 function connectPins() {
   $("pin").addEventListener("click", () => pin(state.selected));
-  $("only-differences").addEventListener("change", showPins);
+  $("all-rows").addEventListener("change", showAlternatives);
   const exported = (id, type, words) => $(id).addEventListener("click", (event) => {
     if (!nSelected) { event.preventDefault(); return; }
     offer(event.currentTarget, words(rowsOf(selected)), type);

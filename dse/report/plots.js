@@ -218,7 +218,7 @@ function select(row) {
   state.selected = row;
   drawers[state.view]();
   showDesign(row);
-  showLimits(row);
+  showWhy(row);
   showPins();
   saveState(false);
   for (const line of document.querySelectorAll("tr[data-row]")) line.setAttribute("aria-current", Number(line.dataset.row) === row);

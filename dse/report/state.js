@@ -12,6 +12,7 @@ function snapshot() {
   taken.ask = { filter, brushes, outline };
   taken.steps = steps;
   taken.pins = pins.map((row) => designs[row]);
+  taken.preferences = preferences;
   taken.design = state.selected === null ? null : designs[state.selected];
   return JSON.parse(JSON.stringify(taken, (_, v) => (v === Infinity ? "inf" : v === -Infinity ? "-inf" : v)));
 }
@@ -55,12 +56,15 @@ function openState() {
   steps.splice(0, steps.length, ...given.steps.map((step) => ({ keep: Boolean(step.keep), ask: asked(step.ask, has) })));
   const rowOf = (design) => { const row = designs.indexOf(design); if (row < 0) lost.add(`design ${design}`); return row; };
   pins.splice(0, pins.length, ...given.pins.map(rowOf).filter((row) => row >= 0));
+  openPreferences(given.preferences, lost);
+  showPreferences();
   replay();
   linked(false);
   draw();
+  showAnswer();
   showPins();
   const row = given.design === null ? -1 : rowOf(given.design);
-  select(row >= 0 ? row : startRow());
+  select("design" in (read || {}) && row >= 0 ? row : startRow());
   opening = false;
   $("lost").hidden = !lost.size;
   $("lost").textContent = `The address names what this report does not have: ${[...lost].join(", ")}.`;

@@ -148,7 +148,8 @@ def test_provenances_are_counted_and_shown(tmp_path: Path) -> None:
     assert result.answer().confidence == kept["confidence"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Provenance of the input values" in page
-    assert kept["confidence"]["check first"] in page
+    assert "Inputs: 57 % assumed" in page
+    assert '"label":"latency","value":' in page
 
 
 def test_a_range_replaces_half_to_double() -> None:

@@ -319,7 +319,7 @@ def test_a_search_that_was_cut_short_says_so_first(search: str, told: str) -> No
         assert f"{result.certificate.decided:.3%} of the space is decided." in verdict
 
 
-def test_the_answer_is_in_the_summary_the_page_and_the_terminal(tmp_path: Path) -> None:
+def test_the_answer_is_in_the_summary_and_the_terminal(tmp_path: Path) -> None:
     shipped, folder = ROOT / "studies" / "sparc_evolution.toml", tmp_path / "run"
     _, out, _ = called("run", str(shipped), "--out", str(folder), cwd=tmp_path, columns=200)
     kept = read_answer(folder)
@@ -327,9 +327,6 @@ def test_the_answer_is_in_the_summary_the_page_and_the_terminal(tmp_path: Path) 
     printed = re.sub(r"\s", "", out)  # columns break the lines of a long text
     for label, text in kept["fields"].items():
         assert re.sub(r"\s", "", label + text) in printed
-    page = (folder / "report.html").read_text()
-    assert 'data-design="4" class="recommended"' in page
-    assert kept["fields"]["recommended"] in page
     (folder / "report.html").unlink()
     called("report", str(folder), cwd=tmp_path, columns=200)
     assert read_answer(folder) == kept

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -199,7 +200,7 @@ def test_the_address_opens_the_same_view(chrome: Chrome, front: pd.DataFrame, pa
         click(chrome, by_id(chrome, "pin"))
     open_tab(chrome, "plane")
     Select(by_id(chrome, "axis-x")).select_by_visible_text("break_even")
-    before = [by_id(chrome, n).text for n in ("matches", "pins-table", "design-title")]
+    before = [by_id(chrome, n).text for n in ("matches", "alternatives-table", "design-title")]
     kept, shot = designs(chrome), chrome.execute_script("return snapshot()")
     address = chrome.current_url
     assert address.startswith(page.as_uri() + "#see=")
@@ -210,7 +211,7 @@ def test_the_address_opens_the_same_view(chrome: Chrome, front: pd.DataFrame, pa
     chrome.get(address)
     WebDriverWait(chrome, 60).until(lambda _: chrome.execute_script("return first !== null"))
     assert chrome.execute_script("return snapshot()") == shot
-    after = [by_id(chrome, n).text for n in ("matches", "pins-table", "design-title")]
+    after = [by_id(chrome, n).text for n in ("matches", "alternatives-table", "design-title")]
     assert (after, designs(chrome)) == (before, kept)
     assert by_id(chrome, "filter").get_attribute("value") == "speedup > 3"
     assert not by_id(chrome, "lost").is_displayed()
@@ -221,32 +222,39 @@ def test_the_address_opens_the_same_view(chrome: Chrome, front: pd.DataFrame, pa
     assert "does not have: the column gone" in by_id(chrome, "lost").text
 
 
-def test_pins_stand_side_by_side_with_their_differences(
+def test_pinned_designs_are_alternatives_with_the_rows_that_differ(
     chrome: Chrome, front: pd.DataFrame
 ) -> None:
     pair = front[front["interface"] == "user-port"].index[[0, 5]].tolist()
     for number in pair:
         chrome.execute_script("select(designs.indexOf(arguments[0]))", number)
         click(chrome, by_id(chrome, "pin"))
-    rows = {
-        row.get_attribute("data-name"): row
-        for row in chrome.find_elements(By.CSS_SELECTOR, "#pins-table tbody tr")
-    }
-    assert set(front.columns) == set(rows)
-    arrow = "return getComputedStyle(arguments[0], '::after').content"
-    heading = chrome.find_element(By.CSS_SELECTOR, "#pins-table th button")
-    assert chrome.execute_script(arrow, heading) == "none"  # nothing sorts here
-    for name, row in rows.items():
-        one, other = front.loc[pair[0], name], front.loc[pair[1], name]
-        assert row.get_attribute("class") == ("same" if one == other else "differs"), name
-    said = rows["area"].find_elements(By.TAG_NAME, "td")[1].text.splitlines()
-    ratio = front.loc[pair[1], "area"] / front.loc[pair[0], "area"]
-    assert said[0] == f"{front.loc[pair[1], 'area']:,.0f} LUT"
-    assert said[1] == f"× {float(f'{ratio:.3g}'):g}"
-    click(chrome, by_id(chrome, "only-differences"))
-    left = chrome.find_elements(By.CSS_SELECTOR, "#pins-table tbody tr")
-    assert "interface" not in {row.get_attribute("data-name") for row in left}
-    more = [n for n in front.index if n not in pair][:2]
+    heads = chrome.find_elements(By.CSS_SELECTOR, "#alternatives-table thead th")[1:]
+    numbers = [int(head.text.split("design ")[1].rstrip("×")) for head in heads]
+    assert "recommended" in heads[0].text
+    assert set(numbers) >= {*pair, front["area"].idxmin(), front["speedup"].idxmax()}
+
+    def rows() -> dict[str, list[str]]:
+        return {
+            str(row.get_attribute("data-name")): [
+                cell.text for cell in row.find_elements(By.TAG_NAME, "td")
+            ]
+            for row in chrome.find_elements(By.CSS_SELECTOR, "#alternatives-table tbody tr")
+        }
+
+    shown, compared = rows(), front.loc[numbers]
+    variables = ["acceleration", "interface", "schedule_period", "overhead_scale"]
+    names = ["speedup", "break_even", "offload_latency", "area", *variables]
+    assert list(shown) == [name for name in names if len(set(compared[name])) > 1]
+    area = compared["area"] / compared["area"].iloc[0] - 1
+    assert "%" not in shown["area"][0]
+    for text, change in zip(shown["area"][1:], area.iloc[1:], strict=True):
+        if change < 1:
+            signed = text.split("LUT ")[1].replace("−", "-").removesuffix("\u2009%")
+            assert float(signed) == pytest.approx(100 * change, rel=0.05)
+    click(chrome, by_id(chrome, "all-rows"))
+    assert set(names) == set(rows())
+    more = [n for n in front.index if n not in numbers][:2]
     for number in more:
         chrome.execute_script("pin(designs.indexOf(arguments[0]))", number)
     chrome.execute_script("select(designs.indexOf(arguments[0]))", int(front.index[-1]))
@@ -310,10 +318,11 @@ def test_infeasible_designs_are_a_cloud_by_what_they_violate(
     for cut in found.cuts:
         name = f"violates {cut.name.replace('<', '&lt;')}"
         assert sorted(traces[name]) == sorted(cut.first)
+    click(chrome, chrome.find_element(By.CSS_SELECTOR, "#details > summary"))
     cells = [e.text for e in chrome.find_elements(By.CSS_SELECTOR, "#cuts-table tbody td")]
     n = found.cuts[0].violated
-    assert cells[:2] == ["utilization <= 0.85", f"{n} ({100 * n / 1500:.1f} %)"]
-    assert cells[3:] == ["area <= 400 kLUT", "14 (0.9 %)", "5 (0.3 %)"]
+    assert cells[:2] == ["utilization <= 0.85", f"{n} ({100 * n / 1500:.1f}\u2009%)"]
+    assert cells[3:] == ["area <= 400 kLUT", "14 (0.9\u2009%)", "5 (0.3\u2009%)"]
 
 
 # The table ------------------------------------------------------------------------------------
@@ -359,11 +368,11 @@ def test_a_row_chooses_a_design_by_mouse_and_by_key(chrome: Chrome, front: pd.Da
     rows = chrome.find_elements(By.CSS_SELECTOR, "#front-table tbody tr")
     click(chrome, rows[0])
     assert by_id(chrome, "design-title").text.startswith(f"Design {front.index[0]:,}")
-    assert by_id(chrome, "bottlenecks").is_displayed()
+    assert by_id(chrome, "tornado").is_displayed()
     rows[3].send_keys(Keys.ENTER)
     assert by_id(chrome, "design-title").text.startswith(f"Design {front.index[3]:,}")
     assert rows[3].get_attribute("aria-current") == "true"
-    command = chrome.find_element(By.CSS_SELECTOR, "#design code").text
+    command = chrome.find_element(By.CSS_SELECTOR, "#why code").text
     assert command.startswith("dse explain ")
     assert command.endswith(f" --design {front.index[3]}")
 

@@ -43,7 +43,7 @@ const named = (element) => element.id || element.querySelector("[id]")?.id || el
 return {
   page: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   cut: [...tables].filter((each) => each.offsetParent !== null
-      && !each.querySelector("#front-table, #model-graph, #parallel, #pins-table")
+      && !each.querySelector("#front-table, #model-graph, #parallel, #alternatives-table")
       && each.scrollWidth > each.clientWidth + 1).map(named),
 };
 """
@@ -87,7 +87,8 @@ def test_every_plot_is_drawn(
 def test_any_number_of_objectives(chrome: Chrome, visit: Visit, one: One, objectives: int) -> None:
     made = visit(result(objectives, 600, sampled=True))
     assert f"of {plural(len(made.front), 'design')}" in one("#matches").text
-    assert len(texts(chrome, "#best tbody tr")) == objectives + (objectives > 1)
+    assert len(texts(chrome, "#tiles .tile")) == objectives
+    click(chrome, one("#details > summary"))
     assert one("#convergence-0 .scatterlayer").is_displayed()
     for name in ("space", "parallel", "plane"):
         assert colored_pixels(chrome, open_tab(chrome, name)) > 20
@@ -100,10 +101,8 @@ def test_equal_designs_are_one_point_of_each_count(chrome: Chrome, visit: Visit,
     designs.loc[copy, names] = designs.loc[first, names].to_numpy()
     count = len(visit(replace(made, designs=designs)).front)
     assert one("#matches").text == f"{count} of {count} designs ({count - 1} distinct)"
-    figures = [
-        e.get_attribute("textContent") for e in chrome.find_elements("css selector", ".figures > *")
-    ]
-    assert "distinct on the front" in " ".join(" ".join(map(str, figures)).split())
+    searched = str(one("#search .facts").get_attribute("textContent"))
+    assert "distinct on the front" in " ".join(searched.split())
 
 
 def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
@@ -115,6 +114,7 @@ def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     for which, name in (("x", "speedup"), ("y", "area")):
         Select(one(f"#axis-{which}")).select_by_visible_text(name)
     assert colored_pixels(chrome, one("#plane")) > 1_000
+    click(chrome, one("#dominated"))  # one of them is within a pixel of the best
     best = int(str(front["speedup"].idxmax()))  # plotly's axes say where it should be
     area = one("#plane .nsewdrag")
     chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", area)
@@ -187,17 +187,20 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
     ).click().perform()
     WebDriverWait(chrome, 20).until(lambda _: one("#design-title").text != before)
     number = number_of(one("#design-title").text)
-    assert one("#limits-title").text == f"What limits design {number:,}"
-    assert f"interface slow → quick (design {number + 1})" in one("#verdict").text
-    assert str(front.loc[number, "interface"]) in one("#design-values").text
-    lines = one("#bottlenecks tbody").text
-    assert "speedup" in lines
-    assert "×" in lines
-    below = one("#bottlenecks tr.below")
-    assert not below.is_displayed()
-    click(chrome, one("#bottlenecks p button"))
-    assert below.is_displayed()
-    assert len(chrome.find_elements(By.CSS_SELECTOR, "#design .bar")) == 2
+    change = one("#what-if tbody tr").text
+    assert change.startswith("interface slow → quick")
+    assert f"design {number + 1}" in change
+    assert change.endswith("2\n×2")  # the speedup doubles
+    assert str(front.loc[number, "interface"]) in str(
+        one("#design-values").get_attribute("textContent")
+    )
+    assert texts(chrome, "#tornado thead th")[2:] == ["speedup"]
+    gains = texts(chrome, "#tornado tbody tr")
+    assert 1 <= len(gains) <= 8
+    assert "×" in gains[0]
+    assert len(chrome.find_elements(By.CSS_SELECTOR, "#why .bar")) == 2
+    column = f"design {number}"
+    assert any(column in head for head in texts(chrome, "#alternatives-table thead th"))
 
 
 @pytest.mark.usefixtures("front")
@@ -219,7 +222,7 @@ def test_axes_are_chosen_and_names_of_users_stay_text(
     assert one("h1").text == NASTY
     assert chrome.title.startswith(NASTY)
     assert chrome.find_elements(By.TAG_NAME, "img") == []
-    click(chrome, one("details:has(#study-text) summary"))
+    click(chrome, one("#details > summary"))
     assert one("#study-text").text == STUDY_TEXT.strip()
     assert one("#plane .ytitle").text == "speedup at 1 KiB · higher is better"
     Select(one("#axis-y")).select_by_visible_text("break_even")
@@ -237,6 +240,9 @@ def test_axes_are_chosen_and_names_of_users_stay_text(
 def test_the_curves_of_a_study(chrome: Chrome, tmp_path: Path, one: One) -> None:
     dse.load(ROOT / "studies" / "shared_pipeline.toml").run(tmp_path / "run")
     open_report(chrome, tmp_path / "run" / "report.html")
+    assert chrome.execute_script("return [chosen.row, chosen.role]") == [
+        *(chrome.execute_script("return data.start"), "recommended")
+    ]
     WebDriverWait(chrome, 10).until(lambda _: texts(chrome, "#curve-0 .legendtext"))
     plot = one("#curve-0")
     chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
@@ -282,8 +288,8 @@ def test_a_report_without_a_front_says_so_and_offers_no_narrower_study(
     made.designs[["feasible", "on_front"]] = False
     visit(made)
     assert not one("#export-toml").is_displayed()
-    assert "No feasible design was found." in one("#best").text
-    assert not one("#front").is_displayed()
+    assert one("#sentence").text == "No feasible design was found."
+    assert not one("#tradeoffs").is_displayed()
 
 
 def test_a_thinned_front_is_said_to_be_one(
@@ -293,7 +299,7 @@ def test_a_thinned_front_is_said_to_be_one(
     total = f"{len(visit(result(6, 4_000)).front):,}"
     assert f"This page holds 200 of {total} designs" in one("#thinned").text
     assert one("#matches").text == "200 of 200 designs on this page"
-    assert one("#download").text == "Download the 200 on this page (CSV)"
+    assert one("#download").get_attribute("title") == "The 200 designs on this page"
     assert f"front (200 of {total})" in texts(chrome, "#plane .legendtext")
 
 
@@ -307,7 +313,7 @@ def test_an_infeasible_design_is_called_so_and_not_dominated(
     row = chrome.execute_script("return designs.indexOf(arguments[0])", number)
     chrome.execute_script("select(arguments[0])", row)
     assert texts(chrome, ".badge") == ["infeasible"]
-    assert "utilization <= 0.85 is violated by 0.05" in one("#verdict").text
+    assert "utilization <= 0.85 is violated by 0.05" in one("#fields").text
     script = "return document.getElementById('plane').data.map((d) => [d.name, d.customdata])"
     drawn = dict(chrome.execute_script(script))
     assert row not in drawn["dominated"]
@@ -369,12 +375,13 @@ def test_long_tables_fold_long_words_wrap_and_numbers_stay_in_their_cells(
     values = [[3.0, 0.00781] * 10, [0.00783, 2.0] * 10]
     heat = Heatmap("m", ["a", "b"], [f"f{i}" for i in range(20)], values)
     sections = [Section("Functions", "", [Table("t", functions), line]), Section("m", "", [heat])]
-    path, fitted = tmp_path / "report.html", "#sections .heatmap-label text"
+    path, fitted = tmp_path / "report.html", "#models .heatmap-label text"
     write_report(made, [], path, STUDY_TEXT, sections)
     for width in (1400, 700):
         at_width(chrome, width, path)
-        assert one("#cuts-table").rect["width"] < one("#cuts").rect["width"], width
-        section = one("#sections .card")
+        click(chrome, one("#details > summary"))
+        assert one("#cuts-table").rect["width"] <= one("#cuts").rect["width"], width
+        section = one("#models .card")
         rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
         assert len(rows) == 12
         assert max(row.rect["height"] for row in rows) < 120, width  # four lines of words
@@ -395,22 +402,23 @@ def test_long_tables_fold_long_words_wrap_and_numbers_stay_in_their_cells(
     lines = chrome.execute_script("return titleOf('y', arguments[0])", title).split("<br>")
     assert [len(line) < 60 for line in lines] == [True] * 3
     assert lines[-1] == "&lt;higher&gt; is better"
-    assert {"1", "2", "5", "10", "500"} <= set(texts(chrome, "#sections .xtick"))  # each in full
+    assert {"1", "2", "5", "10", "500"} <= set(texts(chrome, "#models .xtick"))  # each in full
     assert console(chrome) == []
 
 
 def test_words_on_the_first_screen(chrome: Chrome, front: pd.DataFrame, one: One) -> None:
+    click(chrome, one("#details > summary"))
     side = one("#chosen").text
     assert len(front)
     for words in (
         "speedup at 1 KiB",
         "host time over accelerated time",
-        "Inputs set by options (2)",
+        "Inputs set by options",
     ):
         assert words in side
     order = [each.get_attribute("id") for each in chrome.find_elements(By.TAG_NAME, "section")]
-    assert order.index("answer") < order.index("front") < order.index("trust")
-    assert not one("#provenance").is_displayed()
+    wanted = ["answer", "alternatives", "tradeoffs", "why", "callsize", "importance", "confidence"]
+    assert [name for name in order if name in wanted] == wanted
     assert "of the designs" not in one("#files").text
     assert "designs.csv" in one("#files").text
     regions = one(".regions table").text

@@ -119,7 +119,10 @@ def test_the_page_has_the_fields_of_an_explanation() -> None:
     change = Change((Setting("lanes", "1", "2"),), 17, (Effect("speedup", "1", 2.0, 3.0, 1.5),))
     told = replace(explanation(found, number), advice=(change,))
     shown = payload(found, [told], Path("run"))["explanations"][str(number)]
-    assert ("change", "lanes 1 → 2 (design 17): speedup 3 (+50 %)") in shown["fields"]
+    (told_change,) = shown["changes"]
+    assert told_change["change"] == "lanes 1 → 2"
+    assert (told_change["design"], told_change["entry"]) == (17, False)
+    assert told_change["effects"] == [[2.0, 3.0, 1.5]]
 
 
 def test_names_from_users_stay_text(tmp_path: Path) -> None:

@@ -1,0 +1,168 @@
+/* The first screen: the answer in a sentence, tiles, lines, and the alternatives next to each other. */
+
+const worded = (name) => name.replaceAll("_", " ");
+/* A value in three digits with its unit, for sentences and tiles. */
+const brief = (x, unit) => quantity(Number.isFinite(x) && x !== 0 && !(Number.isInteger(x) && Math.abs(x) < 10000) ? Number(x.toPrecision(3)) : x, unit);
+/* A change in percent with its sign, or as a factor; empty if there is none. */
+function changeText(before, after) {
+  if (!Number.isFinite(before) || !Number.isFinite(after) || before === after) return "";
+  if (before === 0) return "";
+  const fraction = (after - before) / Math.abs(before);
+  if (before > 0 && fraction >= 1) return `×${Number((1 + fraction).toPrecision(3))}`;
+  const size = 100 * Math.abs(fraction), words = size >= 100 ? size.toFixed(0) : size >= 10 ? size.toFixed(1).replace(/\.0$/, "") : size.toPrecision(2);
+  return `${fraction > 0 ? "+" : "−"}${words}\u2009%`;
+}
+const optionWords = (column, value) => (column.number ? (isFlag(column) ? (Number(value) ? "yes" : "no") : quantity(Number(value), column.unit)) : value);
+const isFlag = (column) => column.role === "variable" && column.number && column.unit === "1" && (column.flag ??= column.values.every((v) => v === 0 || v === 1));
+const valueWords = (column, row) => optionWords(column, column.values[row]);
+const listedWords = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
+
+// what is built
+const kernelParts = (option) => (option === "not built" ? [] : option.split("; "));
+/* The engines of a design: title, lines, how many, and the kernel; the kernels that stay on the host. */
+function enginesOf(row) {
+  const counted = overview.engines.length && row < overview.engines.length ? real(overview.engines[row]) : NaN;
+  const inBlocks = new Set([...overview.blocks.map(([name]) => name), overview.link, "streams"]);
+  const rest = withRole("variable").filter((column) => !inBlocks.has(column.name) && !(isFlag(column) && !column.values[row]));
+  const restLines = rest.map((column) => (isFlag(column) ? worded(column.name) : `${worded(column.name)} ${valueWords(column, row)}`));
+  const engines = [], host = [];
+  for (const [name, kind] of overview.blocks) {
+    const column = byName.get(name), option = String(column.values[row]);
+    if (kind === "kernel") {
+      if (option === "not built") host.push(worded(name));
+      for (const part of kernelParts(option)) {
+        const [, kernel, words] = /^(?:([^:]*): )?(.*)$/s.exec(part), pieces = words.split(", ");
+        const many = pieces.map((each) => /^engines (\d+)$/.exec(each)).find(Boolean);
+        engines.push({ title: kernel || worded(name), lines: pieces.filter((each) => !/^engines \d+$/.test(each)), count: many ? Number(many[1]) : 1 });
+      }
+    } else if (kind === "kernels") {
+      if (option !== "none") for (const each of option.split(" + ")) engines.push({ title: worded(each), lines: [], count: Number.isFinite(counted) ? counted : 1 });
+    } else engines.push({ title: option, lines: [], count: Number.isFinite(counted) ? counted : 1 });
+  }
+  return { engines, host, rest: restLines };
+}
+function sharersOf(row) {
+  const [name, all] = overview.sharers, own = byName.get("streams");
+  const word = name === "cores" ? "core" : "thread";
+  const each = own && own.number && withRole("variable").includes(own) ? own.values[row] : null;
+  return { all: name ? plural(all, word) : "", each: each === null ? "" : plural(each, word) };
+}
+function buildSentence() {
+  const { row, role } = chosen;
+  if (row === null) return ["No design on the front is left. ", "Allow an option again."];
+  const { engines, host, rest } = enginesOf(row), link = byName.get(overview.link), { each } = sharersOf(row);
+  const behind = link && engines.length ? ` behind ${valueWords(link, row)}` : "";
+  const many = engines.some(({ count: built }) => built > 1);
+  const shared = each && engines.length ? `, ${many ? "each " : ""}shared by ${each}` : "";
+  const kernels = overview.blocks.some(([, kind]) => kind === "kernel");
+  let built;
+  if (!overview.blocks.length) built = withRole("variable").map((column) => `${worded(column.name)} ${valueWords(column, row)}`).join(", ");
+  else if (!engines.length) built = "nothing: all kernels stay on the host";
+  else if (kernels) built = `engines for ${listedWords(engines.map(({ title }) => title))}${host.length ? `; keep ${listedWords(host)} on the host` : ""}`;
+  else if (overview.blocks[0][1] === "kernels") built = `${engines[0].count > 1 ? `${whole(engines[0].count)} accelerators each` : "accelerators"} for ${listedWords(engines.map(({ title }) => title))}${behind}${shared}`;
+  else built = `${engines.map(({ title, count: many }) => (many > 1 ? `${whole(many)} engines ${title}` : `one engine ${title}`)).join(", ")}${rest.length && rest.length < 3 ? ` (${rest.join(", ")})` : ""}${behind}${shared}`;
+  if (role === "nearest") return [overview.missed || Object.keys(preferences.bounds).length ? "No design on the front meets the bounds. " : "Build nothing: no design is beneficial. ", `The nearest is design ${designs[row]}: ${built}.`];
+  return [overview.blocks.length ? `Build ${built}.` : `Build design ${designs[row]}: ${built}.`];
+}
+
+// tiles
+/* Where a value is among the values on the front, from the worst to the best. */
+function positionStrip(objective, row) {
+  const { column } = objective, log = Boolean(column.log && scaleOf(column, true)), places = placesOf(column, log), [low, high] = spanOfPlaces(column, log);
+  const better = signOf(objective) < 0, at = (v) => (high > low ? 2 + 96 * (better ? (v - low) / (high - low) : (high - v) / (high - low)) : 50);
+  const ticks = thinned(front, 300).filter((each) => Number.isFinite(places[each])).map((each) => svg("line", { x1: at(places[each]), x2: at(places[each]), y1: 5, y2: 13 }));
+  const picture = svg("svg", { viewBox: "0 0 100 18", preserveAspectRatio: "none" }, ...ticks);
+  return make("div", { class: "strip", "aria-hidden": "true" }, picture, make("i", { style: { left: `${at(places[row])}%` } }));
+}
+function rankWords(objective, row) {
+  const { values } = objective.column, sign = signOf(objective);
+  const better = new Set(front.filter((each) => sign * values[each] < sign * values[row]).map((each) => values[each])).size;
+  const distinct = new Set(front.map((each) => values[each])).size;
+  return distinct < 2 ? "the same on the whole front" : better ? `${ordinal(better + 1)} of ${whole(distinct)} values on the front` : "best on the front";
+}
+const ordinal = (n) => `${whole(n)}${n % 100 > 10 && n % 100 < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] || "th"}`;
+function tile(objective, row) {
+  const { column, condition, direction } = objective, [value, unit] = splitUnit(brief(column.values[row], column.unit));
+  return make("div", { class: "tile" },
+    make("h3", { title: column.about }, worded(objective.name)),
+    make("p", { class: "value" }, value, unit ? make("span", { class: "unit" }, ` ${unit}`) : null),
+    make("p", { class: "hint" }, [condition, direction === "maximize" ? "higher is better" : "lower is better"].filter(Boolean).join(" · ")),
+    positionStrip(objective, row), make("p", { class: "hint" }, rankWords(objective, row)));
+}
+function splitUnit(words) {
+  const at = words.indexOf(" ");
+  return at < 0 ? [words, ""] : [words.slice(0, at), words.slice(at + 1)];
+}
+
+// lines
+function answerLines(row) {
+  const explained = data.explanations[designs[row]], lines = [];
+  const add = (label, ...words) => { if (words.some(Boolean)) lines.push(make("div", {}, make("dt", {}, label), make("dd", {}, ...words))); };
+  if (explained) {
+    const [top] = explained.sensitivities.filter((item) => item.bottleneck && item.objective === overview.main);
+    add("Bottleneck", explained.limits, top && !explained.limits ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained}` : "");
+    const next = nextStep(explained.changes);
+    add("Next step", next ? stepWords(next) : "no single change within the space gains more than it costs");
+  } else add("Bottleneck", make("code", {}, data.explain + designs[row]), " shows it");
+  const [check] = overview.assumptions;
+  const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
+  add("Confidence", [complete[0].toLowerCase(), assumed ? `${assumed[1].trim()} inputs` : "", check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
+  return lines;
+}
+/* The best trade that keeps the main objective and gains more than it costs. */
+const gainsOf = ({ effects }) => effects.map(([, , gain]) => real(gain));
+function nextStep(changes) {
+  const main = objectives.findIndex(({ name }) => name === overview.main);
+  const good = changes.filter((item) => !item.entry && gainsOf(item)[main] >= 1 && Math.max(...gainsOf(item)) >= 1.05 && item.trade > 0);
+  return good.sort((a, b) => b.trade - a.trade)[0] || null;
+}
+function stepWords({ change, design, effects }) {
+  const changed = effects.map(([before, after], i) => [objectives[i], changeText(real(before), real(after))]).filter(([, words]) => words);
+  return `${change}${design === null ? "" : ` (design ${design})`}: ${changed.map(([{ name }, words]) => `${worded(name)} ${words}`).join(", ")}`;
+}
+function showAnswer() {
+  const { row, role } = chosen;
+  $("answer").classList.toggle("nothing", role !== "recommended");
+  $("sentence").replaceChildren(...buildSentence());
+  $("tiles").hidden = $("built").hidden = row === null;
+  if (row === null) return;
+  $("tiles").replaceChildren(...objectives.map((objective) => tile(objective, row)));
+  $("lines").replaceChildren(...answerLines(row));
+  $("diagram").replaceChildren(...diagram(row));
+}
+
+// alternatives
+/* Columns: the recommended design, the best of each objective, the selected and the pinned designs. */
+function alternativeColumns() {
+  const shown = new Map();
+  const add = (row, word) => { if (row !== null && row >= 0) shown.set(row, [...(shown.get(row) || []), word]); };
+  add(chosen.row, chosen.role === "nearest" ? "nearest" : "recommended");
+  for (const objective of objectives) add(objective.best, `${objective.direction === "maximize" ? "highest" : "lowest"} ${worded(objective.name)}`);
+  add(data.nash !== chosen.row && isOwn() === false ? data.nash : null, "equal weights");
+  for (const row of pins) add(row, "pinned");
+  add(state.selected, "selected");
+  return [...shown].map(([row, words]) => ({ row, words: words.length > 1 ? words.filter((word) => word !== "selected") : words }));
+}
+function showAlternatives() {
+  const shown = alternativeColumns(), all = $("all-rows").checked, base = shown.length ? shown[0].row : null;
+  if (base === null) return;
+  const heads = shown.map(({ row, words }) => make("th", { scope: "col", class: "number", "aria-current": String(row === state.selected) },
+    ...listedHead(words), make("button", { class: "plain", title: "Show why", onclick: () => select(row) }, `design ${designs[row]}`),
+    pins.includes(row) ? make("button", { title: "Unpin", "aria-label": `Unpin design ${designs[row]}`, onclick: () => pin(row) }, "×") : null));
+  const line = (column) => {
+    const differs = shown.some(({ row }) => !sameValue(column, row, base));
+    if (!differs && !all) return [];
+    const objective = objectiveOf.get(column.name);
+    const cells = shown.map(({ row }) => {
+      const same = sameValue(column, row, base), change = same || !objective ? "" : changeText(column.values[base], column.values[row]);
+      const better = change && signOf(objective) * column.values[row] < signOf(objective) * column.values[base] ? "better" : "worse";
+      return make("td", { class: `number ${same && row !== base ? "same" : ""}` }, objective ? brief(column.values[row], column.unit) : valueWords(column, row), change ? make("span", { class: better }, ` ${change}`) : null);
+    });
+    return [make("tr", { class: objective ? "objective" : "", "data-name": column.name }, make("th", { scope: "row", title: column.about }, worded(labelOf(column))), ...cells)];
+  };
+  const rows = [...objectives.map(({ column }) => column), ...withRole("variable")].flatMap(line);
+  $("alternatives-table").replaceChildren(...table([th("Changes are against the first design"), ...heads], rows));
+  const full = pins.length >= mostPins;
+  $("alternatives-hint").textContent = shown.length < 2 ? "No other design on the front is better in any objective." : full ? `${mostPins} designs are pinned.` : "Select a design on the front and pin it to add a column.";
+}
+const listedHead = (words) => words.flatMap((word) => [word, make("br")]);

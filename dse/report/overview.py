@@ -1,0 +1,230 @@
+"""The overview of the page: the answer, its reasons and its confidence, as data.
+
+The page recommends a design by the rule of `dse.explain.recommendation`, with the reader's weights,
+bounds and excluded options: of the designs of the front that are beneficial, meet the target and
+all bounds and have no excluded option, it is the one with the largest Nash product. If the target
+leaves one objective free, it is the best of this objective. If no design is left, it is the design
+nearest to the bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import ignore_errors
+from dse.evaluate.space import SUBSET, Choice
+from dse.explain.limits import Limits
+from dse.explain.provenance import InputProvenance
+from dse.explain.recommendation import Selection, select_designs
+from dse.explain.switch_points import SwitchPoints
+from dse.explain.targets import main_objective
+from dse.model.quantity import Array
+from dse.model.values import as_data, percent, show, worded
+from dse.result.record import Result
+from dse.study.study import ResolvedStudy
+
+_LINK_WORDS = ("interface", "link", "medium", "shared_level", "shared_cache")
+"""Words in the names of quantities that the entries of a link set."""
+_ENGINE_WORDS = ("engine", "accelerator")
+_SHARERS = ("total_streams", "cores")  # inputs that count who calls the engines
+_ASSUMPTIONS = 8  # rows of the tornado chart
+_MIN_SHIFT = 0.0005  # of the front: smaller front shifts are not shown
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of the diagram: a variable whose option is built.
+
+    Parameters
+    ----------
+    variable : str
+        The column.
+    kind : {"kernel", "kernels", "engine"}
+        Whether its options are the engines of a kernel, the kernels that get an engine, or engines.
+    """
+
+    variable: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The data behind the first screen of the page.
+
+    Parameters
+    ----------
+    rejected : frozenset of int
+        The numbers of designs on the front that are not beneficial or miss the target.
+    missed : bool
+        Whether no design of the front meets the target.
+    free, main : str
+        The objective to optimize among the designs that meet the target, empty for the Nash
+        product; and the main objective.
+    bounds : sequence of (str, str, float)
+        The target: objectives, signs and values in base units.
+    blocks : sequence of Block
+        The blocks of engines.
+    link : str
+        The variable whose option is the link; empty if none is.
+    sharers : (str, float)
+        The word and the count of the callers, such as ``("streams", 64)``.
+    engines : mapping of int to float
+        By number of a design on the front: the count of engines, if a model computes it.
+    limits : mapping of str to float
+        By column: the upper bound that a constraint sets.
+    assumptions : sequence of mapping
+        Input values that may be off, by falling front shift, with their switch points.
+    searched : sequence of str
+        Which designs were evaluated for switch points.
+    assumed : str
+        The fraction of input values that are assumed, in words.
+    """
+
+    rejected: frozenset[int] = frozenset()
+    missed: bool = False
+    free: str = ""
+    main: str = ""
+    bounds: Sequence[tuple[str, str, float]] = ()
+    blocks: Sequence[Block] = ()
+    link: str = ""
+    sharers: tuple[str, float] = ("", 0.0)
+    engines: Mapping[int, float] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
+    assumptions: Sequence[Mapping[str, str]] = ()
+    searched: Sequence[str] = ()
+    assumed: str = ""
+
+
+def make_overview(study: ResolvedStudy, result: Result, inputs: InputProvenance) -> Overview:
+    """Return the overview of a result.
+
+    Parameters
+    ----------
+    inputs : InputProvenance
+        The provenance of the input values.
+    """
+    evaluator, selection = study.evaluator, select_designs(study, result)
+    target = study.target if result.target is not None else None
+    sharers = next(
+        ((name, result.constants[name][0]) for name in _SHARERS if name in result.constants),
+        ("", 0.0),
+    )
+    return Overview(
+        rejected=_rejected(result, selection),
+        missed=selection is not None and not selection.meets.any(),
+        free=selection.least.name if selection is not None and selection.least else "",
+        main=main_objective(evaluator).name,
+        bounds=[(b.objective, b.sign, b.value) for b in target.bounds] if target else [],
+        blocks=_blocks(study),
+        link="" if study.kernels is not None else _link(evaluator),
+        sharers=sharers,
+        engines=_engines(evaluator, result),
+        limits=_limits(evaluator, result),
+        assumptions=_assumptions(inputs),
+        searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
+        assumed=_assumed(inputs),
+    )
+
+
+def overview_data(overview: Overview) -> dict[str, Any]:
+    """Return what does not depend on the designs that the page holds, ready for JSON."""
+    return {
+        "missed": overview.missed,
+        "free": overview.free,
+        "main": overview.main,
+        "bounds": [[name, sign, as_data(value)] for name, sign, value in overview.bounds],
+        "blocks": [[block.variable, block.kind] for block in overview.blocks],
+        "link": overview.link,
+        "sharers": list(overview.sharers),
+        "limits": as_data(overview.limits),
+        "assumptions": list(overview.assumptions),
+        "searched": list(overview.searched),
+    }
+
+
+def _rejected(result: Result, selection: Selection | None) -> frozenset[int]:
+    if selection is None:
+        return frozenset()
+    return frozenset(result.front.designs.index[~selection.among].tolist())
+
+
+def _blocks(study: ResolvedStudy) -> list[Block]:
+    """Return the variables whose options are engines."""
+    variables = study.evaluator.space.variables
+    if study.kernels is not None:
+        return [Block(name, "kernel") for name in variables]
+    choices = [(n, v) for n, v in variables.items() if isinstance(v, Choice)]
+    subsets = [Block(name, "kernels") for name, v in choices if v.about == SUBSET]
+    named = [n for n, _ in choices if any(word in n for word in _ENGINE_WORDS)]
+    return subsets or [Block(name, "engine") for name in named[:1]]
+
+
+def _link(evaluator: Evaluator) -> str:
+    """Return the first variable whose entries set a quantity of a link."""
+    for name, variable in evaluator.space.variables.items():
+        if isinstance(variable, Choice) and variable.about != SUBSET:
+            quantities = next(iter(variable.rows.values()), {})
+            if any(word in quantity for quantity in quantities for word in _LINK_WORDS):
+                return name
+    return ""
+
+
+def _engines(evaluator: Evaluator, result: Result) -> dict[int, float]:
+    """Return the count of engines of each design on the front; empty if no model computes it."""
+    if "engines" not in evaluator.model_graph.producers or not len(result.front):
+        return {}
+    evaluator, front = ignore_errors(evaluator), result.front.designs
+    space = evaluator.space
+    points = space.from_labels({n: front[n].to_numpy() for n in space.variables})
+    (values,) = evaluator.model_graph.evaluate([("engines", {})], space.columns(points))
+    counts: Array = np.broadcast_to(values, (1, len(front)))[0]
+    return dict(zip(front.index.tolist(), counts.tolist(), strict=True))
+
+
+def _limits(evaluator: Evaluator, result: Result) -> dict[str, float]:
+    """Return the upper bounds of constraints on columns; the lowest of several."""
+    limits: dict[str, float] = {}
+    for constraint in evaluator.constraints:
+        name = constraint.quantity
+        if constraint.relation is None and constraint.upper and name in result.columns:
+            limits[name] = min(limits.get(name, np.inf), constraint.bound)
+    return limits
+
+
+def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
+    """Return the input values with the largest front shifts, and their switch points."""
+    points: dict[str, list[str]] = {}
+    for change in inputs.changes:
+        if isinstance(change, SwitchPoints):
+            for point in change.points:
+                label, _, value, design, _ = point.texts
+                points.setdefault(label, []).append(f"{value}: {design}")
+    rows = []
+    for check in [c for c in inputs.checks if c.shift >= _MIN_SHIFT][:_ASSUMPTIONS]:
+        given, unit = check.given, check.given.unit or "1"
+        label = worded(given.label)
+        rows.append(
+            {
+                "label": label,
+                "value": show(given.value, unit),
+                "provenance": given.provenance,
+                "range": " to ".join(show(end, unit) for end in check.ends),
+                "shift": check.shift,
+                "shown": percent(check.shift, 2),
+                "objective": worded(check.objective),
+                "switch": points.get(label, []),
+            }
+        )
+    return rows
+
+
+def _assumed(inputs: InputProvenance) -> str:
+    if not inputs.inputs:
+        return ""
+    fraction = inputs.provenances.get("assumed", 0) / len(inputs.inputs)
+    return f"Inputs: {percent(fraction, 2)} assumed"

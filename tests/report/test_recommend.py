@@ -1,0 +1,117 @@
+"""The reader's preferences: the page recommends as Python does, and keeps what was set."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from selenium.webdriver import Chrome, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
+
+from dse.api import StudyResult
+from dse.evaluate.front import find_nash_design
+from tests.browser import click, open_report
+from tests.report.examples import STUDY
+from tests.report.test_linked_browser import by_id, download
+
+RECOMMENDED = """
+return arguments[0].map((preferences) => {
+  const { row, role } = recommend(preferences);
+  return [row === null ? null : designs[row], role];
+});
+"""
+
+
+def preferred(found: StudyResult, preferences: dict[str, Any]) -> int:
+    """Return the number of the design that Python recommends under some preferences."""
+    front = found.front
+    among = np.ones(len(front), dtype=bool)
+    for name, bound in preferences["bounds"].items():
+        values = front.designs[name].to_numpy()
+        objective = next(o for o in found.objectives if o.name == name)
+        among &= values <= bound if objective.direction == "minimize" else values >= bound
+    for name, options in preferences["excluded"].items():
+        among &= ~front.designs[name].isin(options).to_numpy()
+    assert among.any()
+    objectives = [replace(o, weight=preferences["weights"][o.name]) for o in found.objectives]
+    return int(front.designs.index[find_nash_design(front.points, objectives, among)])
+
+
+def test_fifty_preferences_move_the_recommendation_as_python_says(
+    chrome: Chrome, front: pd.DataFrame, found: StudyResult
+) -> None:
+    rng, cases = np.random.default_rng(3), list[dict[str, Any]]()
+    names = [o.name for o in found.objectives]
+    for k in range(50):
+        weights = dict(
+            zip(names, np.round(10 ** rng.uniform(-1, 1, len(names)), 3).tolist(), strict=True)
+        )
+        bounds, excluded = {}, {}
+        if k % 2:
+            name = names[int(rng.integers(len(names)))]
+            finite = front[name][np.isfinite(front[name])]
+            bounds[name] = float(finite.quantile(0.5))
+        if k % 5 == 0:
+            excluded["interface"] = [str(rng.choice(front["interface"].unique()))]
+        cases.append({"weights": weights, "bounds": bounds, "excluded": excluded})
+    shown = chrome.execute_script(RECOMMENDED, cases)
+    assert [role for _, role in shown] == ["recommended"] * 50
+    assert [number for number, _ in shown] == [preferred(found, case) for case in cases]
+    assert len({number for number, _ in shown}) > 10
+
+
+def test_preferences_are_followed_kept_in_the_address_and_saved_as_a_study(
+    chrome: Chrome, front: pd.DataFrame, found: StudyResult, page: Path, downloads: Path
+) -> None:
+    weights = {o.name: o.weight for o in found.objectives}
+    before = preferred(found, {"weights": weights, "bounds": {}, "excluded": {}})
+    assert f"design {before}" in by_id(chrome, "sentence").text
+    click(chrome, chrome.find_element(By.CSS_SELECTOR, "#preferences > summary"))
+
+    field = by_id(chrome, "weight-area")
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys("3", Keys.TAB)
+    bound = by_id(chrome, "bound-speedup")
+    bound.send_keys("two", Keys.TAB)
+    assert "two" in by_id(chrome, "wrong-bound").text
+    bound.send_keys(Keys.CONTROL, "a")
+    bound.send_keys("8", Keys.TAB)
+    assert not by_id(chrome, "wrong-bound").is_displayed()
+    option = str(front.loc[before, "interface"])
+    Select(by_id(chrome, "exclude-option")).select_by_visible_text(option)
+
+    preferences = {
+        "weights": weights | {"area": 3.0},
+        "bounds": {"speedup": 8.0},
+        "excluded": {"interface": [option]},
+    }
+    after = preferred(found, preferences)
+    assert after != before
+    assert f"design {after}" in by_id(chrome, "sentence").text
+    assert f"Design {after}" in by_id(chrome, "design-title").text
+    head = chrome.find_element(By.CSS_SELECTOR, "#alternatives-table thead th:nth-child(2)")
+    assert f"design {after}" in head.text
+
+    saved = tomllib.loads(download(chrome, "save-study", downloads / "study.toml"))
+    assert saved.pop("recommend") == {
+        "weights": {"area": 3},
+        "require": ["speedup >= 8"],
+        "exclude": {"interface": [option]},
+    }
+    assert saved == tomllib.loads(STUDY)
+
+    address = chrome.current_url
+    open_report(chrome, page)
+    assert f"design {before}" in by_id(chrome, "sentence").text
+    chrome.get("about:blank")
+    chrome.get(address)
+    assert f"design {after}" in by_id(chrome, "sentence").text
+    assert "area weighs 3; speedup at least 8" in by_id(chrome, "preferred").text
+    click(chrome, chrome.find_element(By.CSS_SELECTOR, "#preferences > summary"))
+    click(chrome, by_id(chrome, "reset-preferences"))
+    assert f"design {before}" in by_id(chrome, "sentence").text

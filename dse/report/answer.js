@@ -1,24 +1,36 @@
 /* The first screen: the answer in a sentence, tiles, lines, and the alternatives next to each other. */
 
 const worded = (name) => name.replaceAll("_", " ");
-/* A value in three digits with its unit, for sentences and tiles. */
-const brief = (x, unit) => quantity(Number.isFinite(x) && x !== 0 && !(Number.isInteger(x) && Math.abs(x) < 10000) ? Number(x.toPrecision(3)) : x, unit);
+const smallestChange = 5e-5; // as a fraction: a smaller change is rounding
 /* A change in percent with its sign, or as a factor; empty if there is none. */
 function changeText(before, after) {
   if (!Number.isFinite(before) || !Number.isFinite(after) || before === after) return "";
   if (before === 0) return "";
   const fraction = (after - before) / Math.abs(before);
+  if (Math.abs(fraction) < smallestChange) return "";
   if (before > 0 && fraction >= 1) return `×${Number((1 + fraction).toPrecision(3))}`;
   const size = 100 * Math.abs(fraction), words = size >= 100 ? size.toFixed(0) : size >= 10 ? size.toFixed(1).replace(/\.0$/, "") : size.toPrecision(2);
   return `${fraction > 0 ? "+" : "−"}${words}\u2009%`;
 }
-const optionWords = (column, value) => (column.number ? (isFlag(column) ? (Number(value) ? "yes" : "no") : quantity(Number(value), column.unit)) : value);
+const optionWords = (column, value) => (column.number ? (isFlag(column) ? (Number(value) ? "yes" : "no") : countedWords(Number(value), column.unit)) : kernelWords(column, value));
+const countedWords = (x, unit) => `${quantity(x, unit)}${countedUnits.includes(unit) && x !== 1 ? "s" : ""}`;
+/* The option of a kernel as its engines, one per line; another option as it is. */
+function kernelWords(column, option) {
+  if (!overview.blocks.some(([name, kind]) => name === column.name && kind === "kernel")) return option.replaceAll("_", " ");
+  return kernelEngines(column.name, option).map(({ title, lines, count }) => `${title === worded(column.name) ? "" : `${title}: `}${count > 1 ? `${whole(count)} × ` : ""}${lines.join(", ")}`).join("\n") || option;
+}
 const isFlag = (column) => column.role === "variable" && column.number && column.unit === "1" && (column.flag ??= column.values.every((v) => v === 0 || v === 1));
 const valueWords = (column, row) => optionWords(column, column.values[row]);
 const listedWords = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
 // what is built
-const kernelParts = (option) => (option === "not built" ? [] : option.split("; "));
+function kernelEngines(name, option) {
+  if (option === "not built") return [];
+  return option.split("; ").map((part) => {
+    const [, kernel, words] = /^(?:([^:]*): )?(.*)$/s.exec(part), pieces = words.split(", "), many = pieces.map((each) => /^engines (\d+)$/.exec(each)).find(Boolean);
+    return { title: kernel || worded(name), lines: pieces.filter((each) => !/^engines \d+$/.test(each)), count: many ? Number(many[1]) : 1 };
+  });
+}
 /* The engines of a design: title, lines, how many, and the kernel; the kernels that stay on the host. */
 function enginesOf(row) {
   const counted = overview.engines.length && row < overview.engines.length ? real(overview.engines[row]) : NaN;
@@ -26,15 +38,12 @@ function enginesOf(row) {
   const rest = withRole("variable").filter((column) => !inBlocks.has(column.name) && !(isFlag(column) && !column.values[row]));
   const restLines = rest.map((column) => (isFlag(column) ? worded(column.name) : `${worded(column.name)} ${valueWords(column, row)}`));
   const engines = [], host = [];
+  if (!overview.blocks.length) engines.push({ title: "accelerator", lines: [], count: Number.isFinite(counted) ? counted : 1 });
   for (const [name, kind] of overview.blocks) {
     const column = byName.get(name), option = String(column.values[row]);
     if (kind === "kernel") {
       if (option === "not built") host.push(worded(name));
-      for (const part of kernelParts(option)) {
-        const [, kernel, words] = /^(?:([^:]*): )?(.*)$/s.exec(part), pieces = words.split(", ");
-        const many = pieces.map((each) => /^engines (\d+)$/.exec(each)).find(Boolean);
-        engines.push({ title: kernel || worded(name), lines: pieces.filter((each) => !/^engines \d+$/.test(each)), count: many ? Number(many[1]) : 1 });
-      }
+      engines.push(...kernelEngines(name, option));
     } else if (kind === "kernels") {
       if (option !== "none") for (const each of option.split(" + ")) engines.push({ title: worded(each), lines: [], count: Number.isFinite(counted) ? counted : 1 });
     } else engines.push({ title: option, lines: [], count: Number.isFinite(counted) ? counted : 1 });
@@ -43,26 +52,27 @@ function enginesOf(row) {
 }
 function sharersOf(row) {
   const [name, all] = overview.sharers, own = byName.get("streams");
-  const word = name === "cores" ? "core" : "thread";
+  const word = name === "cores" ? "core" : name === "streams" ? "stream" : "thread";
   const each = own && own.number && withRole("variable").includes(own) ? own.values[row] : null;
   return { all: name ? plural(all, word) : "", each: each === null ? "" : plural(each, word) };
 }
+const linkWords = (column, row) => (column.name === "interface" ? "" : `${worded(column.name)} `) + valueWords(column, row);
 function buildSentence() {
   const { row, role } = chosen;
   if (row === null) return ["No design on the front is left. ", "Allow an option again."];
   const { engines, host, rest } = enginesOf(row), link = byName.get(overview.link), { each } = sharersOf(row);
-  const behind = link && engines.length ? ` behind ${valueWords(link, row)}` : "";
+  const behind = link && engines.length ? ` behind ${linkWords(link, row)}` : "";
   const many = engines.some(({ count: built }) => built > 1);
   const shared = each && engines.length ? `, ${many ? "each " : ""}shared by ${each}` : "";
   const kernels = overview.blocks.some(([, kind]) => kind === "kernel");
   let built;
-  if (!overview.blocks.length) built = withRole("variable").map((column) => `${worded(column.name)} ${valueWords(column, row)}`).join(", ");
+  if (!overview.blocks.length) built = `an accelerator${behind}: ${rest.join(", ")}`;
   else if (!engines.length) built = "nothing: all kernels stay on the host";
   else if (kernels) built = `engines for ${listedWords(engines.map(({ title }) => title))}${host.length ? `; keep ${listedWords(host)} on the host` : ""}`;
   else if (overview.blocks[0][1] === "kernels") built = `${engines[0].count > 1 ? `${whole(engines[0].count)} accelerators each` : "accelerators"} for ${listedWords(engines.map(({ title }) => title))}${behind}${shared}`;
   else built = `${engines.map(({ title, count: many }) => (many > 1 ? `${whole(many)} engines ${title}` : `one engine ${title}`)).join(", ")}${rest.length && rest.length < 3 ? ` (${rest.join(", ")})` : ""}${behind}${shared}`;
   if (role === "nearest") return [overview.missed || Object.keys(preferences.bounds).length ? "No design on the front meets the bounds. " : "Build nothing: no design is beneficial. ", `The nearest is design ${designs[row]}: ${built}.`];
-  return [overview.blocks.length ? `Build ${built}.` : `Build design ${designs[row]}: ${built}.`];
+  return [`Build ${built}.`];
 }
 
 // tiles
@@ -72,7 +82,7 @@ function positionStrip(objective, row) {
   const better = signOf(objective) < 0, at = (v) => (high > low ? 2 + 96 * (better ? (v - low) / (high - low) : (high - v) / (high - low)) : 50);
   const ticks = thinned(front, 300).filter((each) => Number.isFinite(places[each])).map((each) => svg("line", { x1: at(places[each]), x2: at(places[each]), y1: 5, y2: 13 }));
   const picture = svg("svg", { viewBox: "0 0 100 18", preserveAspectRatio: "none" }, ...ticks);
-  return make("div", { class: "strip", "aria-hidden": "true" }, picture, make("i", { style: { left: `${at(places[row])}%` } }));
+  return make("div", { class: "strip", "aria-hidden": "true", title: "The designs on the front, better to the right" }, picture, make("i", { style: { left: `${at(places[row])}%` } }));
 }
 function rankWords(objective, row) {
   const { values } = objective.column, sign = signOf(objective);
@@ -100,13 +110,14 @@ function answerLines(row) {
   const add = (label, ...words) => { if (words.some(Boolean)) lines.push(make("div", {}, make("dt", {}, label), make("dd", {}, ...words))); };
   if (explained) {
     const [top] = explained.sensitivities.filter((item) => item.bottleneck && item.objective === overview.main);
-    add("Bottleneck", explained.limits, top && !explained.limits ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained}` : "");
+    const near = nearestLimit(row);
+    add("Bottleneck", explained.limits || (top ? "" : near), top && !explained.limits ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained}` : "");
     const next = nextStep(explained.changes);
     add("Next step", next ? stepWords(next) : "no single change within the space gains more than it costs");
   } else add("Bottleneck", make("code", {}, data.explain + designs[row]), " shows it");
   const [check] = overview.assumptions;
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
-  add("Confidence", [complete[0].toLowerCase(), assumed ? `${assumed[1].trim()} inputs` : "", check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
+  add("Confidence", [complete[0].toLowerCase(), assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
   return lines;
 }
 /* The best trade that keeps the main objective and gains more than it costs. */
@@ -120,6 +131,13 @@ function stepWords({ change, design, effects }) {
   const changed = effects.map(([before, after], i) => [objectives[i], changeText(real(before), real(after))]).filter(([, words]) => words);
   return `${change}${design === null ? "" : ` (design ${design})`}: ${changed.map(([{ name }, words]) => `${worded(name)} ${words}`).join(", ")}`;
 }
+/* The constraint of which the design leaves least. */
+function nearestLimit(row) {
+  const used = Object.entries(overview.limits).map(([name, limit]) => [name, byName.get(name).values[row] / real(limit)]).filter(([, part]) => Number.isFinite(part));
+  if (!used.length) return "";
+  const [name, part] = used.reduce((a, b) => (b[1] > a[1] ? b : a));
+  return `${worded(name)} is at ${brief(100 * part)}\u2009% of its limit`;
+}
 function showAnswer() {
   const { row, role } = chosen;
   $("answer").classList.toggle("nothing", role !== "recommended");
@@ -132,6 +150,7 @@ function showAnswer() {
 }
 
 // alternatives
+const changedValue = (value, unit, change, better) => [make("b", {}, brief(value, unit)), change ? make("span", { class: better }, ` ${change}`) : null];
 /* Columns: the recommended design, the best of each objective, the selected and the pinned designs. */
 function alternativeColumns() {
   const shown = new Map();
@@ -156,13 +175,14 @@ function showAlternatives() {
     const cells = shown.map(({ row }) => {
       const same = sameValue(column, row, base), change = same || !objective ? "" : changeText(column.values[base], column.values[row]);
       const better = change && signOf(objective) * column.values[row] < signOf(objective) * column.values[base] ? "better" : "worse";
-      return make("td", { class: `number ${same && row !== base ? "same" : ""}` }, objective ? brief(column.values[row], column.unit) : valueWords(column, row), change ? make("span", { class: better }, ` ${change}`) : null);
+      return make("td", { class: `number ${same && row !== base ? "same" : ""}` }, ...(objective ? changedValue(column.values[row], column.unit, change, better) : [valueWords(column, row)]));
     });
     return [make("tr", { class: objective ? "objective" : "", "data-name": column.name }, make("th", { scope: "row", title: column.about }, worded(labelOf(column))), ...cells)];
   };
   const rows = [...objectives.map(({ column }) => column), ...withRole("variable")].flatMap(line);
+  $("alternatives-table").hidden = shown.length < 2;
   $("alternatives-table").replaceChildren(...table([th("Changes are against the first design"), ...heads], rows));
   const full = pins.length >= mostPins;
-  $("alternatives-hint").textContent = shown.length < 2 ? "No other design on the front is better in any objective." : full ? `${mostPins} designs are pinned.` : "Select a design on the front and pin it to add a column.";
+  $("alternatives-hint").textContent = shown.length < 2 ? "No other design on the front is better in any objective. Select a design to compare it." : full ? `${mostPins} designs are pinned.` : "Select a design on the front and pin it to add a column.";
 }
 const listedHead = (words) => words.flatMap((word) => [word, make("br")]);

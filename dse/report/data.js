@@ -57,14 +57,23 @@ function fixed(x, places) {
 }
 const nonfinite = (x, word, undefinedWord = "–") => (Number.isNaN(x) ? undefinedWord : x > 0 ? word : "-∞");
 /* As dse.model.values.show_value writes it. */
-function quantity(x, unit) {
+function quantity(x, unit, show = digits) {
   if (!Number.isFinite(x)) return nonfinite(x, data.words[unit] || "∞", "undefined");
-  if (unit === "1" || unit === "") return digits(x);
+  if (unit === "1" || unit === "") return show(x);
   const table = data.prefixes[unit];
-  if (!table || x === 0 || (unit === "B" && Math.abs(x) < 10240)) return `${digits(x)} ${unit}`;
+  if (!table || x === 0 || (unit === "B" && Math.abs(x) < 10240)) return `${show(x)} ${unit}`;
   const [first, ...rest] = Object.entries(table); // ascending
   const [prefix, scale] = rest.reduce((best, each) => (each[1] <= Math.abs(x) * (1 + 1e-12) ? each : best), first);
-  return `${digits(x / scale)} ${prefix}${unit}`;
+  return `${show(x / scale)} ${prefix}${unit}`;
+}
+/* As dse.model.values.amount writes it: three digits, whole numbers below 10,000 as they are. */
+const greatWords = [[1e12, "trillion"], [1e9, "billion"], [1e6, "million"]], countedUnits = ["cycle", "instruction", "element", "call"];
+const threeDigits = (x) => digits(Number.isInteger(x) && Math.abs(x) < 10000 ? x : rounded(x, 3));
+function brief(x, unit = "1") {
+  if (!Number.isFinite(x) || data.prefixes[unit]) return quantity(x, unit, threeDigits);
+  const [scale, word] = greatWords.find(([size]) => Math.abs(x) >= size) || [1, ""], words = threeDigits(x / scale), [first] = unit.split("/");
+  const many = countedUnits.includes(first) && words !== "1" ? `${first}s${unit.slice(first.length)}` : unit;
+  return [words, word, many === "1" ? "" : many].filter(Boolean).join(" ");
 }
 const text = (column, row) => (column.number ? quantity(column.values[row], column.unit) : column.values[row]);
 const cell = (column, row) => {

@@ -27,6 +27,7 @@ function fieldList(fields) {
 }
 
 // meters
+const nearLimit = 0.9; // of a limit: a larger use has the colour of a warning
 /* The use of each shared part and budget, with the limit that a constraint sets. */
 function meters(row) {
   const isUse = ({ name, unit }) => unit === "1" && /(^|_)utilization$/.test(name);
@@ -35,9 +36,9 @@ function meters(row) {
   const rows = metered.map((column) => {
     const value = column.values[row], limit = real(overview.limits[column.name] ?? NaN), use = isUse(column), whole = use ? Math.max(1, value) : limit;
     const words = use ? `${brief(100 * value, "1")}\u2009%` : brief(value, column.unit), bound = Number.isFinite(limit) ? (use ? `${brief(100 * limit, "1")}\u2009%` : brief(limit, column.unit)) : "";
-    const place = (v) => `${Math.min(100, (100 * v) / whole)}%`;
+    const place = (v) => `${v > 0 ? Math.min(100, (100 * v) / whole) : 0}%`;
     const bar = make("div", { class: "meter", role: "img", "aria-label": `${words}${bound ? ` of at most ${bound}` : ""}` },
-      make("span", { class: value > 0.9 * limit ? "near" : "", style: { width: place(value) } }), Number.isFinite(limit) && limit < whole ? make("i", { style: { left: place(limit) } }) : null);
+      make("span", { class: value > nearLimit * limit ? "near" : "", style: { width: place(value) } }), Number.isFinite(limit) && limit < whole ? make("i", { style: { left: place(limit) } }) : null);
     return make("tr", {}, make("th", { scope: "row", title: column.about }, worded(column.name).replace(/ utilization$/, "")), make("td", { class: "number" }, words), make("td", { class: "wide" }, bar), td(bound ? `limit ${bound}` : ""));
   });
   return make("div", {}, make("h3", {}, "Utilization and limits"), scrolled([th("part"), th("use", "number"), th(""), th("limit")], rows));
@@ -116,7 +117,7 @@ function whatIf(changes) {
     const link = row >= 0 ? make("button", { class: "plain", onclick: () => select(row) }, words) : words;
     const cells = effects.map(([before, after, gain], i) => {
       const words = changeText(real(before), real(after)), better = real(gain) > 1 ? "better" : real(gain) < 1 ? "worse" : "";
-      return make("td", { class: "number" }, brief(real(after), objectives[i].column.unit), words ? make("small", { class: better }, words) : null);
+      return make("td", { class: "number" }, ...changedValue(real(after), objectives[i].column.unit, words, better));
     });
     return make("tr", {}, make("th", { scope: "row", class: "words" }, change, small(entry ? "catalog entry that the study leaves out" : "", beneficial ? "" : "not beneficial")), td(link), ...cells);
   };

@@ -14,15 +14,14 @@ const heightOf = (lines) => 30 + lineHeight * lines.length;
 /* A figure with its caption; nothing if the study names no engine. */
 function diagram(row) {
   const { engines, host, rest } = enginesOf(row), linkColumn = byName.get(overview.link), { all, each } = sharersOf(row);
-  if (!overview.blocks.length) return [];
   const linkBusy = utilizationOf("link", row), hasLink = Boolean(linkColumn) || Boolean(linkBusy);
-  const hostLines = [all, ...host.map((kernel) => `${kernel} in software`), utilizationOf("host", row)].filter(Boolean);
-  const linkLines = [linkBusy].filter(Boolean), busy = utilizationOf("engine", row);
-  const single = overview.blocks[0][1] === "engine";
+  const hostLines = [all, ...host.map((kernel) => `runs ${kernel}`), utilizationOf("host", row)].filter(Boolean);
+  const linkLines = [linkColumn && linkColumn.name !== "interface" ? worded(linkColumn.name) : "", linkBusy].filter(Boolean), busy = utilizationOf("engine", row);
+  const single = !overview.blocks.length || overview.blocks[0][1] === "engine";
   const engineLines = engines.map((engine) => [...engine.lines, ...(single || engines.length === 1 ? [...rest, each ? `${engine.count > 1 ? "each " : ""}shared by ${each}` : "", busy] : [])].filter(Boolean).slice(0, 8));
   const shown = engines.map((engine, i) => ({ title: `${engine.count > 1 ? `${whole(engine.count)} × ` : ""}${engine.title}`, lines: engineLines[i], height: heightOf(engineLines[i]) }));
   const high = Math.max(shown.reduce((sum, { height }) => sum + height + blockGap, -blockGap), heightOf(hostLines), 62);
-  const widths = [150, hasLink ? 150 : 0, 250], gap = 36, xs = [1, 151 + gap, 151 + gap + (hasLink ? widths[1] + gap : 0)], middle = high / 2 + 1;
+  const widths = [176, hasLink ? 140 : 0, 250], gap = 32, xs = [1, widths[0] + gap + 1, widths[0] + gap + 1 + (hasLink ? widths[1] + gap : 0)], middle = high / 2 + 1;
   const parts = [], width = xs[2] + widths[2] + 1;
   const arrow = (x1, y1, x2, y2) => svg("path", { d: `M${x1},${y1}C${(x1 + x2) / 2},${y1} ${(x1 + x2) / 2},${y2} ${x2},${y2}`, class: "arrow" });
   let y = 1 + (high - shown.reduce((sum, { height }) => sum + height + blockGap, -blockGap)) / 2;
@@ -38,7 +37,7 @@ function diagram(row) {
   }
   const height = heightOf(hostLines);
   parts.push(block({ x: xs[0], y: middle - height / 2, width: widths[0], height }, "host", hostLines, "host"));
-  const words = [`${all || "The host"} ${hasLink ? `→ ${linkColumn ? valueWords(linkColumn, row) : "link"} ` : ""}→ ${listedWords(shown.map(({ title }) => title)) || "no engine"}`];
+  const words = [`${all || "The host"} ${hasLink ? `→ ${linkColumn ? linkWords(linkColumn, row) : "link"} ` : ""}→ ${listedWords(shown.map(({ title }) => title)) || "no engine"}`];
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${high + 2}`, role: "img", "aria-label": words[0], style: `max-width:${width}px` }, ...parts);
   return [drawing, make("figcaption", { class: "hint" }, single || engines.length === 1 || !rest.length ? "" : rest.join(", "))];
 }

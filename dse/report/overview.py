@@ -31,7 +31,7 @@ from dse.study.study import ResolvedStudy
 _LINK_WORDS = ("interface", "link", "medium", "shared_level", "shared_cache")
 """Words in the names of quantities that the entries of a link set."""
 _ENGINE_WORDS = ("engine", "accelerator")
-_SHARERS = ("total_streams", "cores")  # inputs that count who calls the engines
+_SHARERS = ("total_streams", "cores", "streams")  # inputs that count who calls the engines
 _ASSUMPTIONS = 8  # rows of the tornado chart
 _MIN_SHIFT = 0.0005  # of the front: smaller front shifts are not shown
 

@@ -118,13 +118,15 @@ function showCuts() {
 }
 
 // the bar
-const shortTitles = { "answer-title": "Answer", "front-title": "Trade-offs", "table-title": "All designs" };
+const shortTitles = { "answer-title": "Answer", "front-title": "Trade-offs", "callsize-title": "Inputs" };
 /* Links to the sections that are shown. */
 function showContents() {
-  const links = [...document.querySelectorAll("main > section[id], #models > section, main > details[id]")].filter((each) => !each.hidden).map((each) => {
+  const models = $("models").firstElementChild, sections = [...document.querySelectorAll("main > section[id], main > details[id]")].filter((each) => !each.hidden);
+  const links = sections.map((each) => {
     const heading = each.querySelector("h2"), words = shortTitles[heading.id] || heading.textContent;
     return make("li", {}, make("a", { href: `#${each.id}`, onclick: () => { if (each.tagName === "DETAILS") each.open = true; } }, words));
   });
+  if (models) links.splice(links.length - 2, 0, make("li", {}, make("a", { href: `#${models.id}` }, "Models")));
   $("contents").replaceChildren(...links);
 }
 function connectBar() {

@@ -193,9 +193,10 @@ function draw() {
 // hover and choice
 const tooltip = $("tooltip");
 let mouse = { clientX: 0, clientY: 0 }, hovered = null;
+const mostTooltipRows = 10; // objectives and variables first
 function showTooltip(row) {
   hovered = row;
-  const lines = ordered.map((column) => make("tr", { class: column.role }, td(column.name), td(text(column, row))));
+  const lines = ordered.slice(0, mostTooltipRows).map((column) => make("tr", { class: column.role }, td(column.name), td(text(column, row))));
   const title = make("strong", {}, `Design ${designs[row]}`), note = standing(row) && ` (${standing(row)})`;
   tooltip.replaceChildren(...[title, note, make("table", {}, make("tbody", {}, ...lines))].filter(Boolean));
   tooltip.hidden = false;

@@ -145,7 +145,7 @@ def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     assert len(designs(chrome)) == 200
 
 
-def test_hover_names_every_input_and_objective(
+def test_hover_names_objectives_and_variables_in_ten_rows(
     chrome: Chrome, found: StudyResult, front: pd.DataFrame, one: One
 ) -> None:
     assert len(front)
@@ -157,10 +157,11 @@ def test_hover_names_every_input_and_objective(
     row = found.designs.loc[number_of(one("#tooltip strong").text)]
     cells = texts(chrome, "#tooltip td")
     told = dict(zip(cells[::2], cells[1::2], strict=True))
-    assert set(told) == set(found.columns)
+    assert len(told) == 10
+    roles = {name: found.columns[name].role for name in told}
+    assert [*roles.values()].count("objective") == [*roles.values()].count("variable") == 4
     assert told["interface"] == row["interface"]
     assert told["acceleration"] == str(row["acceleration"])
-    assert told["latency"] == f"{row['latency']:,.4g} cycle"
     assert float(told["speedup"].replace(",", "")) == pytest.approx(row["speedup"], rel=1e-3)
     ActionChains(chrome).move_to_element(one("h1")).perform()
     WebDriverWait(chrome, 20).until(lambda _: not one("#tooltip").is_displayed())
@@ -172,7 +173,7 @@ def test_hover_names_every_input_and_objective(
             ActionChains(chrome, duration=5).move_to_element_with_offset(plot, x, y).perform()
             if one("#tooltip").is_displayed():
                 break
-        assert all(each in one("#tooltip").text for each in found.columns), name
+        assert all(each in one("#tooltip").text for each in told), name
 
 
 def test_a_click_chooses_a_design_and_shows_its_bottlenecks(

@@ -22,9 +22,15 @@ function folded(head, lines) {
   table.append(button);
   return table;
 }
+/* The text alternative of a plot: its title, its axes, and its series. */
+function alternativeOf(title, { data: series, layout }) {
+  const axis = (name) => (layout[name] && layout[name].title && layout[name].title.text ? `${name[0]}: ${layout[name].title.text}` : "");
+  const named = [...new Set(series.map((each) => each.name).filter(Boolean))];
+  return [title, axis("xaxis"), axis("yaxis"), named.length ? `series: ${named.join(", ")}` : ""].filter(Boolean).join("; ").replaceAll("<br>", " ");
+}
 function panelOf({ name, kind, title, note, plot, height, table, wide }) {
   const hint = note ? make("p", { class: "hint" }, note) : null;
-  const picture = plot ? make("div", { class: "plot", id: name, style: { height: `${height}px` } }) : null;
+  const picture = plot ? make("div", { class: "plot", id: name, role: "img", "aria-label": alternativeOf(title, plot), style: { height: `${height}px` } }) : null;
   const body = picture && table
     ? [make("div", { class: "panels wide" }, picture, make("div", {}, hint, panelTable(table)))]
     : [picture || panelTable(table), hint];

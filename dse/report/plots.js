@@ -187,7 +187,16 @@ function draw() {
   }
   $("hint").textContent = hints[state.view];
   drawers[state.view]();
+  describeView();
   listen($(state.view));
+}
+/* The text alternative of the front: its axes, its designs, and the selected one. */
+function describeView() {
+  const shown = state.view === "parallel" ? ordered.slice(0, mostTooltipRows) : ["x", "y"].map((which) => byName.get(axes[which].name));
+  const values = state.selected === null ? "" : `Selected: design ${designs[state.selected]}, ${shown.map((column) => `${column.name} ${text(column, state.selected)}`).join(", ")}.`;
+  const plot = $(state.view);
+  plot.setAttribute("role", "group"); // its tools can have the focus, which an image must not
+  plot.setAttribute("aria-label", `${plural(nSelected, "design")} on the front by ${shown.map((column) => column.name).join(", ")}. ${values} The table of all designs has the values.`);
 }
 
 // hover and choice
@@ -218,6 +227,7 @@ function listen(plot) {
 function select(row) {
   state.selected = row;
   drawers[state.view]();
+  describeView();
   showDesign(row);
   showWhy(row);
   showPins();

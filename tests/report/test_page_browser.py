@@ -191,7 +191,7 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
     change = one("#what-if tbody tr").text
     assert change.startswith("interface slow → quick")
     assert f"design {number + 1}" in change
-    assert change.endswith("2\n×2")  # the speedup doubles
+    assert change.endswith("2 ×2")  # the speedup doubles
     assert str(front.loc[number, "interface"]) in str(
         one("#design-values").get_attribute("textContent")
     )

@@ -126,9 +126,9 @@ def simulate(trace: list[Any], levels: CacheLevels, number: int) -> Caches:
             level = max(cache.touch(n, block, kind == b"S") for n in cache.lines(address, size))
             hits[site, level] += 1
             wrong += level != (found >> 2 * number & 3)
-        elif kind in (b"R", b"W"):
+        elif kind in (b"R", b"W", b"r", b"w"):  # small letters: a copy, of which others say more
             for n in cache.lines(address, size):
-                hits[site, cache.touch(n, block, kind == b"W")] += 1
+                hits[site, cache.touch(n, block, kind in (b"W", b"w"))] += 1
     cache.end()
     return Caches(hits, cache.crossings, wrong)
 
@@ -197,6 +197,8 @@ class Follower:
                 self._write(address, size, self.stack[-2][0], block)
             elif kind == b"C":
                 self._write(address, size, UNKNOWN, None)
+            elif kind == b"Z":
+                self._write(address, size, CONSTANTS, None)
             elif kind == b"V":
                 moved_from = address
             elif kind == b"v":

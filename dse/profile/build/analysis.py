@@ -275,6 +275,13 @@ def accesses_of(statement: Statement, callee: str) -> list[tuple[str, int]]:
     if opcode in ("atomicrmw", "cmpxchg"):
         size = type_size(split_type(statement.operands()[1])[0]) or 0
         return [("load", size), ("store", size)]
+    if opcode in ("call", "invoke"):
+        copies = [("load", 0), ("store", 0)] * len(statement.copies())
+        return copies or _intrinsic_accesses(callee)
+    return []
+
+
+def _intrinsic_accesses(callee: str) -> list[tuple[str, int]]:
     if callee.startswith(("llvm.memcpy.", "llvm.memmove.")):
         return [("load", 0), ("store", 0)]
     if callee.startswith("llvm.memset."):

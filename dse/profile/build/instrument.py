@@ -31,7 +31,7 @@ _DECLARATIONS = (
 declare void @__dse_read(ptr, i64, i32, i32)
 declare void @__dse_write(ptr, i64, i32, i32)
 declare void @__dse_clear(ptr, i64)
-declare void @__dse_argument(ptr, i64, i32)
+declare void @__dse_argument(ptr, i64, i32, i32)
 declare void @__dse_va_start(ptr, i64, i32)
 declare void @__dse_indirect(ptr, i32)
 declare i32 @__dse_enter(i32)
@@ -42,6 +42,7 @@ declare void @__dse_trace_block(i32)
 @__dse_work = external hidden global i64
 @__dse_varargs = external hidden global i64
 @__dse_caller = external hidden global i32
+@__dse_copies = external hidden global i32
 """
 )
 

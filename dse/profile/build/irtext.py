@@ -26,6 +26,8 @@ _ATTRIBUTE = re.compile(
     r"|(?!getelementptr|inttoptr|ptrtoint|addrspacecast|bitcast|blockaddress|splat|no_cfi|trunc"
     r"|null|true|false|undef|poison|zeroinitializer|none)[a-z_]+) +"
 )
+BY_VALUE = re.compile(r"\bbyval\(((?:[^()]|\([^()]*\))*)\)")
+"""A structure that is passed by value in memory: its type."""
 _OPEN, _CLOSE = "([{<", ")]}>"
 
 
@@ -190,6 +192,13 @@ class Statement:
     def arguments(self) -> list[str]:
         """Return the typed arguments of a call."""
         return _arguments(self.body)
+
+    def copies(self) -> list[tuple[str, str]]:
+        """Return the structures that a call copies to pass them by value: address and bytes."""
+        if "byval(" not in self.body:
+            return []
+        matches = ((each, BY_VALUE.search(each)) for each in self.arguments())
+        return [(value_of(each), size_expression(match[1])) for each, match in matches if match]
 
 
 def _arguments(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from dse.profile.build.analysis import Analysis, accesses_of, successors_of
 from dse.profile.build.counters import Counters
 from dse.profile.build.hooks import HOOKED_SIZES, Hooks
 from dse.profile.build.irtext import (
+    BY_VALUE,
     NAME,
     BlockText,
     FunctionText,
@@ -17,7 +18,6 @@ from dse.profile.build.irtext import (
     size_expression,
     split_top,
     split_type,
-    type_size,
     unquoted,
     value_of,
 )
@@ -87,11 +87,14 @@ class Rewriter:
             yield "  %__dse.varargs = load i64, ptr @__dse_varargs"
         if self._variadic or "byval(" in text.header:
             yield "  %__dse.caller = load i32, ptr @__dse_caller"
+            yield "  %__dse.copies = load i32, ptr @__dse_copies"
         yield f"  %__dse.depth = call i32 @__dse_enter(i32 {self._function})"
-        by_value = rf"ptr [^,]*?byval\(([^()]*(?:\([^()]*\)[^()]*)*)\)[^,]*? (%{NAME})"
-        for match in re.finditer(by_value, text.header):
-            size = size_expression(match[1])
-            yield f"  call void @__dse_argument(ptr {match[2]}, i64 {size}, {_CALLER})"
+        by_value = rf"ptr [^,]*?{BY_VALUE.pattern}[^,]*? (%{NAME})"
+        for i, match in enumerate(re.finditer(by_value, text.header)):
+            size, site = size_expression(match[1]), self._name()
+            yield f"  {site} = add i32 %__dse.copies, {2 * i + 1}"
+            given = f"ptr {match[2]}, i64 {size}, {_CALLER}, i32 {site}"
+            yield f"  call void @__dse_argument({given})"
 
     def _name(self) -> str:
         self._fresh += 1
@@ -159,11 +162,14 @@ class Rewriter:
         fixed = re.search(r"\(([^()]*)\.\.\.\) [@%]", statement.body)
         own = not callee or callee in self._own
         if own and fixed:
-            given = statement.arguments()[len(split_top(fixed[1])) :]
-            sizes = (type_size(split_type(argument)[0]) or 8 for argument in given)
-            yield f"  store i64 {sum(max(8, size) for size in sizes)}, ptr @__dse_varargs"
+            yield from self._variable_arguments(statement.arguments()[len(split_top(fixed[1])) :])
         if own and (fixed or "byval(" in statement.body):
             yield f"  store i32 {self._block}, ptr @__dse_caller"
+            yield f"  store i32 {self._site}, ptr @__dse_copies"
+        for copied, size in statement.copies():
+            place = f"i32 {self._site}, i32 {self._block}"
+            yield f"  call void @__dse_read(ptr {copied}, i64 {size}, {place})"
+            self._site += 2
         at = self._name()
         if callee in self._foreign and "musttail call" not in statement.lines[0]:
             yield f"  {at} = call i32 @__dse_enter(i32 {self._foreign[callee]})"
@@ -177,6 +183,19 @@ class Rewriter:
             yield f"  call void @__dse_leave(i32 {at})"
         if callee in RETURNS_TWICE:
             yield _RESUME
+
+    def _variable_arguments(self, given: list[str]) -> Iterator[str]:
+        """Yield the bytes of arguments that may be in memory, each in words of 8."""
+        total = "0"
+        for argument in given:
+            structure = BY_VALUE.search(argument)
+            size = size_expression(structure[1] if structure else split_type(argument)[0])
+            rounded, words, sum_ = self._name(), self._name(), self._name()
+            yield f"  {rounded} = add i64 {size}, 7"
+            yield f"  {words} = and i64 {rounded}, -8"
+            yield f"  {sum_} = add i64 {words}, {total}"
+            total = sum_
+        yield f"  store i64 {total}, ptr @__dse_varargs"
 
     def _intrinsic(self, statement: Statement, callee: str) -> Iterator[str]:
         yield from self._accesses(statement, callee)

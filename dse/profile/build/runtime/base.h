@@ -39,6 +39,7 @@ extern HIDDEN const char __dse_result_file[], __dse_trace_file[]; /* their names
 HIDDEN u64 __dse_work;    /* arithmetic and logical instructions so far */
 HIDDEN u64 __dse_varargs; /* bytes of the variable arguments of the call being made */
 HIDDEN u32 __dse_caller;  /* the block that makes a call with arguments in memory */
+HIDDEN u32 __dse_copies;  /* the first site of the structures that it passes by value, two for each */
 
 enum { CONSTANTS, INPUT, UNKNOWN, START, ORIGINS };
 

@@ -171,16 +171,50 @@ HIDDEN double __dse_call_strtod(text s, char **end) {
     return r;
 }
 
-WRAP(void *, malloc, (size_t n), (n), , if (r) CLEAR(r, n))
-WRAP(void *, calloc, (size_t k, size_t n), (k, n), , if (r) WRITE(r, k * n))
-WRAP(void *, aligned_alloc, (size_t a, size_t n), (a, n), , if (r) CLEAR(r, n))
+/* The end of all blocks of the heap so far. Memory beyond it is new from the system, and so are blocks that have a
+ * mapping of their own, which glibc marks in the word before them. Such memory is zero without a write. */
+static u64 heap_end;
+static int has_mapping(const void *block) { return (((const size_t *)block)[-1] & 2) != 0; }
+static void note_block(const void *block) {
+    if (block && !has_mapping(block)) {
+        u64 end = (u64)block + malloc_usable_size((void *)block);
+        heap_end = end > heap_end ? end : heap_end;
+    }
+}
 
-/* A block that moves keeps its writers and readers: nothing is transferred. */
+WRAP(void *, malloc, (size_t n), (n), , note_block(r); if (r) CLEAR(r, n))
+WRAP(void *, aligned_alloc, (size_t a, size_t n), (a, n), , note_block(r); if (r) CLEAR(r, n))
+
+HIDDEN void *__dse_call_calloc(size_t k, size_t n) {
+    ENTER(calloc);
+    u64 used = heap_end, bytes = k * n;
+    char *r = calloc(k, n);
+    if (r) {
+        u64 old = has_mapping(r) || (u64)r > used ? 0 : used - (u64)r;
+        old = old < bytes ? old : bytes;
+        WRITE(r, old);
+        shadow_zeros((u64)r + old, bytes - old);
+        trace('Z', 0, 0, (u64)r + old, bytes - old, 0);
+        note_block(r);
+    }
+    LEAVE;
+    return r;
+}
+
+/* A block that moves keeps its writers and readers: nothing is transferred. The system moves a mapping without a copy. */
 HIDDEN void *__dse_call_realloc(void *old, size_t n) {
     ENTER(realloc);
     size_t had = old ? malloc_usable_size(old) : 0, keep = had < n ? had : n;
+    int copied = old && !has_mapping(old);
     char *r = realloc(old, n);
+    note_block(r);
     if (r && (void *)r != old && keep) {
+        if (copied) {
+            cache_range((u64)old, keep, call.site, call.block, 0);
+            trace('r', call.site, call.block, (u64)old, keep, 0);
+            cache_range((u64)r, keep, call.site + 1, call.block, 1);
+            trace('w', call.site + 1, call.block, (u64)r, keep, 0);
+        }
         shadow_move((u64)r, (u64)old, keep);
         trace('V', 0, 0, (u64)old, 0, 0);
         trace('v', 0, 0, (u64)r, keep, 0);

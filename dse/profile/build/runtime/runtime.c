@@ -58,10 +58,18 @@ HIDDEN void __dse_clear(u64 a, u64 bytes) {
 }
 
 /* An argument passed in memory: the caller wrote it, in the block that called. */
-HIDDEN void __dse_argument(u64 a, u64 bytes, u32 caller) {
+static void written_by_caller(u64 a, u64 bytes, u32 caller) {
     if (bytes && depth)
         shadow_write(a, bytes, frames[depth - 1].invocation, caller);
     trace('A', 0, caller, a, bytes, 0);
+}
+/* A structure passed by value: the caller read the original at one site, and writes the copy at the next. */
+HIDDEN void __dse_argument(u64 a, u64 bytes, u32 caller, u32 site) {
+    if (bytes) {
+        cache_range(a, bytes, site, caller, 1);
+        trace('w', site, caller, a, bytes, 0);
+    }
+    written_by_caller(a, bytes, caller);
 }
 
 #ifdef __x86_64__
@@ -71,8 +79,8 @@ struct variable_arguments {
 };
 HIDDEN void __dse_va_start(struct variable_arguments *list, u64 bytes, u32 caller) {
     u32 general = list->general < 48 ? list->general : 48;
-    __dse_argument(list->saved + general, 176 - general, caller);
-    __dse_argument(list->overflow, bytes, caller);
+    written_by_caller(list->saved + general, 176 - general, caller);
+    written_by_caller(list->overflow, bytes, caller);
 }
 #else
 HIDDEN void __dse_va_start(void *list, u64 bytes, u32 caller) {}

@@ -325,6 +325,9 @@ static void shadow_clear(u64 a, u64 bytes) {
     }
 }
 
+/* Memory that the system gave with zeros: nobody wrote or touched it. */
+static void shadow_zeros(u64 a, u64 bytes) { shadow_write(a, bytes, 1 + CONSTANTS, NO_BLOCK); }
+
 /* Memory that was mapped. */
 static void shadow_mapped(u64 a, u64 bytes, int input) {
     span_mapped(a, bytes, input);
@@ -393,6 +396,7 @@ FAST void shadow_learn(u64 a, const u32 size, u32 site) {}
 static void shadow_read(u64 a, u64 bytes, u32 site) {}
 static void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {}
 static void shadow_clear(u64 a, u64 bytes) {}
+static void shadow_zeros(u64 a, u64 bytes) {}
 static void shadow_mapped(u64 a, u64 bytes, int input) {}
 static void shadow_move(u64 to, u64 from, u64 bytes) {}
 static void shadow_start(void) {}

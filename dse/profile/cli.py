@@ -189,8 +189,8 @@ def _measured(
     )
     shown = report_progress if not quiet and sys.stderr.isatty() else None
     notice = None if quiet else lambda sentence: click.echo(f"note: {sentence}", err=True)
-    with exit_on_signals():
-        return profile_program(options, progress=shown, notice=notice)
+    with exit_on_signals(shown) as progress:
+        return profile_program(options, progress=progress, notice=notice)
 
 
 def _check_targets(

@@ -112,15 +112,29 @@ def run_program(
 
 
 @contextmanager
-def exit_on_signals() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM and SIGHUP; the profiled program then ends first."""
+def exit_on_signals(
+    progress: Callable[[float, int], None] | None,
+) -> Iterator[Callable[[float, int], None]]:
+    """Raise SystemExit on SIGTERM and SIGHUP; the profiled program then ends first.
+
+    Yields what a run has to call in place of `progress`: Python drops an exception that a signal
+    raises while an object is deleted, and this call raises it again.
+    """
+    received: list[int] = []
 
     def leave(number: int, _: object) -> None:
+        received.append(number)
         raise SystemExit(128 + number)
+
+    def watch(seconds: float, used: int) -> None:
+        if received:
+            raise SystemExit(128 + received[0])
+        if progress:
+            progress(seconds, used)
 
     before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        yield watch
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -15,6 +15,7 @@ import pytest
 
 from dse.profile import Profile
 from tests.commands import called
+from tests.pages import read_page
 from tests.profile.examples import needs_compiler
 
 ROOT = Path(__file__).parents[1]
@@ -181,7 +182,7 @@ def test_from_a_program_to_the_functions_to_build(commands: tuple[Path, dict[str
     columns = json.loads((folder / "runs/fft/summary.json").read_text())["columns"]
     roles = {column["name"]: column["role"] for column in columns}
     assert (roles["accelerated"], roles["selection"]) == ("variable", "code")
-    assert "Which functions to accelerate" in (folder / "runs/fft/report.html").read_text()
+    assert "Which functions to accelerate" in read_page(folder / "runs/fft/report.html")
 
 
 @needs_compiler
@@ -196,7 +197,7 @@ def test_from_a_program_to_the_blocks_that_move(
     assert "no problems" in dse("check", "blocks.toml", cwd=folder)
     dse("run", "blocks.toml", cwd=folder)
     assert "accelerator_size" in dse("explain", "runs/blocks", cwd=folder)
-    report = (folder / "runs/blocks/report.html").read_text()
+    report = read_page(folder / "runs/blocks/report.html")
     assert "What moves" in report
     blocks = Profile.load(folder / "fft.json").blocks
     hottest = max(blocks, key=lambda block: block.executions * block.area)

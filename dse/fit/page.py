@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 from scipy import stats
 
 from dse.fit.law import EXPONENT, GAIN, residuals, times, weights
@@ -19,12 +16,12 @@ from dse.fit.measurement_fit import Fit
 from dse.fit.queue import LoadFit
 from dse.model.quantity import Array
 from dse.model.values import show
-from dse.report.page_assets import plotly_js
+from dse.report.page_assets import embed, embed_policy
 from dse.report.payload import as_json
 from dse.report.scales import NEUTRAL, PALETTE, Plot, byte_ticks
 
 _DRAW = """
-for (const [at, plot] of JSON.parse(document.getElementById("plots").textContent).entries()) {
+for (const [at, plot] of JSON.parse(dataText).entries()) {
   const looks = { paper_bgcolor: "#fff", plot_bgcolor: "#fff", hovermode: "closest" };
   Plotly.newPlot(`plot-${at}`, plot.data, { ...plot.layout, ...looks },
     { responsive: true, displaylogo: false });
@@ -59,15 +56,13 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    scripts = [plotly_js(), _DRAW]
     return environment.get_template("page.html.jinja").render(
         table=table,
         overview=overview,
         refused=refused,
         fits=[(fit, list_values(fit), fit.left_out) for fit in fits],
-        scripts=[Markup(text) for text in scripts],  # noqa: S704 (our own)
-        plots=Markup(as_json([plot(fit) for fit in fits])),  # noqa: S704 (without <, > and &)
-        hashes=" ".join(_hash(text) for text in scripts),
+        scripts=embed(as_json([plot(fit) for fit in fits]), _DRAW),
+        policy=embed_policy(_DRAW),
     )
 
 
@@ -89,11 +84,6 @@ def list_values(fit: Fit | LoadFit) -> list[tuple[str, str, str]]:
         (name, text, " to ".join(fit.show(name.split()[0], end) for end in spans[name]))
         for name, text in texts.items()
     ]
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 _GRID = 161

@@ -3,7 +3,7 @@
    Text from the study reaches the page through textContent, and plots through plain(), only. */
 
 const $ = (id) => document.getElementById(id);
-const data = JSON.parse($("data").textContent);
+const data = JSON.parse(dataText);
 
 // data
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -103,10 +103,8 @@ const breakable = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [make
 const swatch = (color) => make("span", { class: "swatch", style: { background: color || "transparent" } });
 
 // state
-const numbers = ordered.filter((column) => column.number).map((column) => column.name);
 const [x, y, color] = data.axes;
-const z = [color, ...numbers].find((name) => name !== x && name !== y && numbers.includes(name)) || y;
-const axes = { x: { name: x }, y: { name: y }, z: { name: z }, color: { name: color } };
+const axes = { x: { name: x }, y: { name: y }, color: { name: color } };
 const resetLog = (which) => { axes[which].log = byName.get(axes[which].name).log; };
-["x", "y", "z"].forEach(resetLog);
+["x", "y"].forEach(resetLog);
 const state = { selected: null, view: "plane", sort: "design", descending: false, page: 0, order: front };

@@ -54,14 +54,8 @@ function mergedParts(parts) {
   const share = others.reduce((sum, [, , part]) => sum + real(part), 0);
   return [...large, [`${others.length} others`, `${(100 * share).toPrecision(2)}\u2009%`, share]];
 }
-/* Black or white, whichever differs more from a colour. */
-function inkOn(color) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-  const luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  return (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) ? "#000" : "#fff";
-}
 function stackedBar({ total, sum, condition, parts }) {
-  const shown = mergedParts(parts), colorOf = (i) => data.palette[i % data.palette.length];
+  const shown = mergedParts(parts), colorOf = categoryColor;
   const segments = shown.map(([name, value, share], i) => {
     const part = Math.max(0, real(share) || 0), color = colorOf(i), words = part < 0.09 ? "" : `${(100 * part).toFixed(0)}\u2009%`;
     return make("span", { class: words ? "" : "thin", title: `${worded(name)} ${value}`, style: { width: `${100 * part}%`, background: color, color: inkOn(color) } }, words);

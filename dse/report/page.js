@@ -60,10 +60,10 @@ function showTable() {
   $("next").disabled = state.page >= pages - 1;
 }
 // start
-function fillSelect(which, allowed) {
+function fillSelect(which) {
   const select = $(`axis-${which}`);
   for (const [role, heading] of roles) {
-    const mine = ordered.filter((column) => column.role === role && allowed(column));
+    const mine = ordered.filter((column) => column.role === role);
     const options = mine.map((column) => make("option", { value: column.name }, column.name));
     if (mine.length) select.append(make("optgroup", { label: heading }, ...options));
   }
@@ -71,8 +71,8 @@ function fillSelect(which, allowed) {
   select.addEventListener("change", () => { axes[which].name = select.value; if (which !== "color") resetLog(which); draw(); saveState(true); });
 }
 function connect() {
-  for (const which of ["x", "y", "z", "color"]) fillSelect(which, (column) => which !== "z" || column.number);
-  for (const which of ["x", "y", "z"]) $(`log-${which}`).addEventListener("change", (event) => { axes[which].log = event.target.checked; draw(); saveState(true); });
+  for (const which of ["x", "y", "color"]) fillSelect(which);
+  for (const which of ["x", "y"]) $(`log-${which}`).addEventListener("change", (event) => { axes[which].log = event.target.checked; draw(); saveState(true); });
   for (const id of Object.values(boxes)) $(id).addEventListener("change", () => { draw(); saveState(true); });
   const views = Object.keys(drawers);
   for (const name of views) {

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from dse.evaluate.graph_summary import Step
 from dse.explain.explanation import Explanation
@@ -16,14 +15,14 @@ from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import count, percent, plural, show_value
 from dse.report.overview import Overview
-from dse.report.page_assets import plotly_js, policy, style
+from dse.report.page_assets import embed, embed_policy, style
 from dse.report.payload import as_json, payload
 from dse.result.files import write_text
 from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_ground
 
 _SCRIPTS = (
-    *("data", "filter", "selection", "plots", "dots", "parallel"),
+    *("data", "colors", "filter", "selection", "plots", "dots", "parallel"),
     *("panels", "recommend", "answer", "diagram", "design", "pins", "state", "page"),
 )
 _STOPPED = {
@@ -77,13 +76,12 @@ def write_report(
     OSError
         If the file cannot be written.
     """
-    scripts = {"plotly": plotly_js(), "page": "\n".join(_own(f"{name}.js") for name in _SCRIPTS)}
+    script = "\n".join(_own(f"{name}.js") for name in _SCRIPTS)
     start = answer.designs[0].design if answer is not None and answer.designs else None
     overview = overview or Overview()
     content = payload(
         result, explanations, path.parent, sections, study_text, start, overview, evidence
     )
-    data = as_json(content)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     text = environment.from_string(_own("page.html")).render(
         result=result,
@@ -104,9 +102,8 @@ def write_report(
         study_text=study_text,
         model_graph=model_graph,
         style=style(),
-        policy=policy(list(scripts.values())),
-        data=Markup(data),  # noqa: S704 (JSON without <, > and &, and our own files)
-        scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
+        policy=embed_policy(script),
+        scripts=embed(as_json(content), script),
     )
     write_text(path, text)
 

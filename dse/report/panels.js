@@ -28,18 +28,37 @@ function alternativeOf(title, { data: series, layout }) {
   const named = [...new Set(series.map((each) => each.name).filter(Boolean))];
   return [title, axis("xaxis"), axis("yaxis"), named.length ? `series: ${named.join(", ")}` : ""].filter(Boolean).join("; ").replaceAll("<br>", " ");
 }
-function panelOf({ name, kind, title, note, plot, height, table, wide }) {
+/* A matrix as a table; its colours are those of numbers. */
+function heatmapTable(title, { unit, ends, columns, rows }) {
+  const cell = (content) => {
+    if (!content) return td("");
+    const [words, place, hover] = content, color = mixed(place);
+    return make("td", { title: hover, style: { background: color, color: inkOn(color) } }, words);
+  };
+  const head = columns.map((name) => make("th", { scope: "col" }, make("span", {}, ...breakable(name))));
+  const lines = rows.map(([name, cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map(cell)));
+  const key = make("p", { class: "hint key" }, ends[0], make("span", { class: "ramp", style: { background: `linear-gradient(90deg, ${data.colorscale.map(([, color]) => color)})` } }), `${ends[1]}${unit ? ` ${unit}` : ""}`);
+  return make("div", { class: "heat" }, make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, make("table", {}, ...table([td(""), ...head], lines))), key);
+}
+/* A tree as blocks: children lie under their parent, as wide as their part of its value. */
+function treeBlocks(nodes) {
+  const names = [...new Set(nodes.map(([name]) => name))], children = nodes.map(() => []);
+  nodes.forEach(([, parent], node) => { if (parent >= 0) children[parent].push(node); });
+  const block = (node) => {
+    const [name, , value, label, words] = nodes[node], color = categoryColor(names.indexOf(name)), rest = value - children[node].reduce((sum, child) => sum + nodes[child][2], 0);
+    const said = `${name}: ${[words, label].filter(Boolean).join(", ")}`;
+    return make("li", { style: { flex: `${value} 1 0` } }, make("div", { class: "block", title: said, style: { background: color, color: inkOn(color) } }, name, small(label)),
+      children[node].length ? make("ul", {}, ...children[node].map(block), rest > 0 ? make("li", { "aria-hidden": "true", style: { flex: `${rest} 1 0` } }) : null) : null);
+  };
+  return make("ul", { class: "tree" }, ...nodes.flatMap(([, parent], node) => (parent < 0 ? [block(node)] : [])));
+}
+function panelOf({ name, kind, title, note, plot, height, heatmap, tree, table, wide }) {
   const hint = note ? make("p", { class: "hint" }, note) : null;
   const picture = plot ? make("div", { class: "plot", id: name, role: "img", "aria-label": alternativeOf(title, plot), style: { height: `${height}px` } }) : null;
   const body = picture && table
     ? [make("div", { class: "panels wide" }, picture, make("div", {}, hint, panelTable(table)))]
-    : [picture || panelTable(table), hint];
+    : [picture || (heatmap && heatmapTable(title, heatmap)) || (tree && treeBlocks(tree)) || panelTable(table), hint];
   return make("div", { class: `${kind} ${wide ? "wide" : "picture"}` }, make("h3", {}, title), ...body);
-}
-/* A colour of a thin line, lighter on a dark ground. */
-function onGround(color) {
-  if (!/^#[0-9a-f]{6}$/i.test(color) || !darkGround()) return color;
-  return `rgb(${[1, 3, 5].map((at) => Math.round(0.75 * parseInt(color.slice(at, at + 2), 16) + 0.25 * 255)).join(",")})`;
 }
 /* A series without x has that of the first, one without a colour the page's. */
 function inked(series, first) {
@@ -58,23 +77,14 @@ function explainLegend(plot) {
 }
 /* Tools show under the pointer; a screen that is touched would have them over the legend. */
 const panelConfig = { ...config, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false };
-/* A number that is wider than its cell lies over the next one: the pointer tells it. */
-function fitNumbers(drawn) {
-  if (drawn.data[0]?.type !== "heatmap") return;
-  const { _length: width, range } = drawn._fullLayout.xaxis, cell = width / Math.abs(range[1] - range[0]);
-  for (const label of drawn.querySelectorAll(".heatmap-label text")) {
-    label.style.visibility = label.getBBox().width > cell - 2 ? "hidden" : "visible";
-  }
-}
 function drawPanels(panels) {
   for (const { name, plot } of panels) {
     if (!plot) continue;
     const series = plot.data.map((each) => inked(each, plot.data[0]));
     Plotly.react(name, series, themed(plot.layout), panelConfig).then((drawn) => {
-      const finish = () => { explainLegend(drawn); fitNumbers(drawn); };
-      finish();
+      explainLegend(drawn);
       drawn.removeAllListeners("plotly_afterplot");
-      drawn.on("plotly_afterplot", finish);
+      drawn.on("plotly_afterplot", () => explainLegend(drawn));
     });
   }
 }

@@ -10,15 +10,16 @@ import pandas as pd
 
 from dse.explain.curves import Curve, Regions, find_best_point
 from dse.explain.explanation import Explanation
-from dse.model.section import Section, SectionPart, Table, Tree
+from dse.model.section import Heatmap, Section, SectionPart, Table, Tree
 from dse.model.values import cell, conditioned, decimals, number, show_value, worded
 from dse.report.plots import (
     convergence_plot,
     curve_plot,
-    height,
+    heatmap_cells,
     region_colors,
     regions_plot,
     section_plot,
+    tree_blocks,
 )
 from dse.report.scales import Plot
 from dse.result.record import Result
@@ -32,6 +33,8 @@ def panel(
     *,
     plot: Plot | None = None,
     height: int = 400,
+    heatmap: dict[str, Any] | None = None,
+    tree: list[list[Any]] | None = None,
     table: dict[str, Any] | None = None,
     wide: bool = False,
 ) -> dict[str, Any]:
@@ -47,6 +50,8 @@ def panel(
         The picture; a series without ``x`` uses the first's, one without a colour the page's.
     height : int
         Of the picture, in pixels.
+    heatmap, tree : optional
+        See `plots.heatmap_cells` and `plots.tree_blocks`.
     table : dict, optional
         See `table_of`; next to the picture if there are both.
     wide : bool
@@ -59,6 +64,8 @@ def panel(
         "note": note,
         "plot": plot,
         "height": height,
+        "heatmap": heatmap,
+        "tree": tree,
         "table": table,
         "wide": wide or table is not None,
     }
@@ -93,6 +100,7 @@ def table_of(
 
 Panel = dict[str, Any]
 _END = "end of the axis"
+_NARROW = 8  # columns of a heatmap above which it needs the whole width
 
 
 def of_run(result: Result) -> list[Panel]:
@@ -194,9 +202,12 @@ def section_data(section: Section, name: str = "section") -> dict[str, Any]:
 def _part(part: SectionPart, name: str) -> dict[str, Any]:
     if isinstance(part, Table):
         return panel(name, part.title, part.note, table=_table(part.rows))
-    wide = isinstance(part, Tree)  # its narrow blocks need the room
-    plot = section_plot(part)
-    return panel(name, part.title, part.note, plot=plot, height=height(part), wide=wide)
+    if isinstance(part, Heatmap):
+        wide = len(part.columns) > _NARROW
+        return panel(name, part.title, part.note, heatmap=heatmap_cells(part), wide=wide)
+    if isinstance(part, Tree):  # its narrow blocks need the room
+        return panel(name, part.title, part.note, tree=tree_blocks(part), wide=True)
+    return panel(name, part.title, part.note, plot=section_plot(part))
 
 
 def _table(rows: pd.DataFrame) -> dict[str, Any]:

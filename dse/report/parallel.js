@@ -76,15 +76,10 @@ function drawParallel() {
 // lines
 function lineColors() {
   const column = byName.get(axes.color.name);
-  if (!column.number) return { shades: column.options.map((_, i) => data.palette[i % data.palette.length]), of: (row) => column.options.indexOf(column.values[row]) };
+  if (!column.number) return { shades: column.options.map((_, i) => categoryColor(i)), of: (row) => column.options.indexOf(column.values[row]) };
   const places = placesOf(column, column.color_log), [low, high] = spanOfPlaces(column, column.color_log), last = lines.shades - 1;
   const of = (row) => Math.max(0, Math.min(last, Math.round((last * (places[row] - low)) / (high - low || 1)) || 0));
   return { shades: Array.from({ length: lines.shades }, (_, i) => mixed(i / last)), of };
-}
-function mixed(share) {
-  const scale = data.colorscale, at = Math.min(scale.length - 2, Math.floor(share * (scale.length - 1))), part = share * (scale.length - 1) - at;
-  const parts = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16)), [a, b] = [parts(scale[at][1]), parts(scale[at + 1][1])];
-  return `rgb(${a.map((v, k) => Math.round(v + part * (b[k] - v))).join(",")})`;
 }
 const lineY = (axis, row) => lines.low - axis.at[row] * lines.long;
 function trace(context, row) {

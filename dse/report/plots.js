@@ -1,10 +1,9 @@
-/* The front in 2-D, 3-D and parallel coordinates; what a pointer on it does. */
+/* The front in 2-D; what a pointer on it does. */
 
 // plots
-const webgl = Boolean(document.createElement("canvas").getContext("webgl"));
 const config = {
   responsive: true, displaylogo: false, showSendToCloud: false,
-  modeBarButtonsToRemove: ["autoScale2d", "resetCameraLastSave3d", "sendChartToCloud"],
+  modeBarButtonsToRemove: ["autoScale2d", "sendChartToCloud"],
 };
 const planeConfig = {
   ...config, modeBarButtonsToRemove: [...config.modeBarButtonsToRemove, "toImage"],
@@ -17,7 +16,6 @@ function theme() {
   const names = ["ink", "soft", "line", "card"], light = ["#1d2530", "#5b6675", "#dfe3e9", "#ffffff"];
   return Object.fromEntries(names.map((name, i) => [name, printing ? light[i] : look(name)]));
 }
-const darkGround = () => !printing && matchMedia("(prefers-color-scheme: dark)").matches;
 function themed(layout) {
   const { ink, soft, line, card } = theme();
   const themedAxis = (axis) => ({ gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: soft }, ...axis });
@@ -30,7 +28,6 @@ function themed(layout) {
     modebar: { color: soft, activecolor: ink, bgcolor: "rgba(0,0,0,0)" },
   };
   for (const name of Object.keys(result)) if (/^[xy]axis\d*$/.test(name)) result[name] = themedAxis(result[name]);
-  if (result.scene) for (const name of ["xaxis", "yaxis", "zaxis"]) result.scene[name] = themedAxis(result.scene[name]);
   return result;
 }
 /* Where the rows of a column are drawn: infinite values on a rail beyond the front, and not what
@@ -84,27 +81,27 @@ function infeasibleShown() {
   const explained = (row) => row === state.selected || designs[row] in data.explanations;
   return $("cloud").checked ? [...infeasible] : [...infeasible].filter(explained);
 }
-/* The traces that 2-D and 3-D share: dominated designs, the front by colour, Nash design and choice. */
-function traces(dimensions, type, size) {
+/* Dominated designs, the front by colour, Nash design and choice. */
+function traces(size) {
   const dominated = $("dominated").checked ? others : [], broken = infeasibleShown();
   const { rows, unselected } = drawnOfFront(), scatter = (list, name, marker, dot = false) => {
     if (dot && dots.on) return dotted(list, name, marker);
-    const placed = dimensions.map((d) => [d, coordinates(byName.get(axes[d].name), axes[d].log, list).values]);
-    return { type, mode: "markers", hoverinfo: "none", name, marker, customdata: list, ...Object.fromEntries(placed) };
+    const placed = ["x", "y"].map((d) => [d, coordinates(byName.get(axes[d].name), axes[d].log, list).values]);
+    return { type: "scatter", mode: "markers", hoverinfo: "none", name, marker, customdata: list, ...Object.fromEntries(placed) };
   };
   const list = [];
   if (dominated.length) list.push(scatter(dominated, "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }, true));
   for (const [name, color, part] of byViolation(broken)) list.push(scatter(part, name, { color, size, symbol: "x" }));
   if (unselected.length) list.push(scatter(unselected, "not selected", { color: data.neutral, size, opacity: 0.3 }, true));
   const column = byName.get(axes.color.name);
-  const edge = { width: rows.length > 3000 || type === "scatter3d" ? 0 : 0.5, color: theme().soft };
+  const edge = { width: rows.length > 3000 ? 0 : 0.5, color: theme().soft };
   if (column.number) {
     const shown = rows.length < data.total ? `${whole(rows.length)} of ${whole(data.total)}` : whole(rows.length);
     list.push(scatter(rows, `front (${shown})`, { size, line: edge, ...colors(column, dots.on ? [] : rows) }, true));
   } else {
     column.options.forEach((option, i) => {
       const part = rows.filter((row) => column.values[row] === option);
-      if (part.length) list.push(scatter(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }, true));
+      if (part.length) list.push(scatter(part, plain(option), { size, line: edge, color: categoryColor(i), symbol: categoryShape(i) }, true));
     });
   }
   const { ink } = theme(), inSight = (row) => row !== null && (row >= count ? broken.includes(row) || dominated.includes(row) : alive[row]);
@@ -112,7 +109,7 @@ function traces(dimensions, type, size) {
   const marked = (row, name, marker) => scatter(inSight(row) ? [row] : [], name, marker);
   if (data.nash !== null) list.push(marked(data.nash, "Nash design", ring("diamond-open", ink, 2, 2)));
   list.push(marked(state.selected, "chosen", ring("circle-open", "#d03050", 2.2, 3)));
-  const rails = Object.fromEntries(dimensions.map((d) => {
+  const rails = Object.fromEntries(["x", "y"].map((d) => {
     const at = byName.get(axes[d].name), shown = [...rows, ...unselected, ...dominated, ...broken];
     return [d, at.number && shown.some((row) => at.values[row] === Infinity) ? scaleOf(at, axes[d].log).rail : null];
   }));
@@ -126,13 +123,13 @@ function byViolation(rows) {
   const groups = new Map();
   for (const row of rows) groups.set(of(row), [...(groups.get(of(row)) || []), row]);
   const keys = [...groups.keys()].sort((a, b) => a - b);
-  return keys.map((k) => [k < 0 ? "infeasible" : `violates ${plain(names[k])}`, k < 0 ? data.neutral : data.palette[k % data.palette.length], groups.get(k)]);
+  return keys.map((k) => [k < 0 ? "infeasible" : `violates ${plain(names[k])}`, k < 0 ? data.neutral : categoryColor(k), groups.get(k)]);
 }
 const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
 let revision = 0; // an outline is the page's own: plotly's is forgotten with each drawing
 function drawPlane() {
   Object.assign(dots, { on: data.many, stale: true, layers: [] });
-  const { list, rails } = traces(["x", "y"], "scatter", data.many ? 5 : 7);
+  const { list, rails } = traces(data.many ? 5 : 7);
   if (dots.on) list.unshift(dotCorners());
   const shapes = outlineShape(), annotations = [], soft = theme().soft;
   for (const d of ["x", "y"]) {
@@ -150,23 +147,9 @@ function drawPlane() {
   Plotly.react("plane", list, themed(layout), planeConfig);
   if (dots.stale) paintDots(); // else plotly has had it done
 }
-function drawSpace() {
-  if (!webgl) { $("space").textContent = "This browser offers no WebGL, which the 3-D view needs."; return; }
-  dots.on = false;
-  const { list } = traces(["x", "y", "z"], "scatter3d", 4);
-  const scene = { camera: { eye: { x: 1.5, y: 1.5, z: 0.8 }, center: { x: 0, y: 0, z: -0.12 } } };
-  for (const d of ["x", "y", "z"]) {
-    const { automargin, ...axis } = axisLayout(d); // not known in space
-    const spread = axis.range ? axis.range[1] - axis.range[0] : 2;
-    scene[`${d}axis`] = { ...axis, title: { text: plain(byName.get(axes[d].name).title) }, ...(axes[d].log && spread > 1 ? { dtick: 1 } : {}) };
-  }
-  const uirevision = JSON.stringify([axes.x, axes.y, axes.z]);
-  Plotly.react("space", list, themed({ scene, legend, margin: { l: 0, r: 0, t: 34, b: 0 }, uirevision }), config);
-}
-const drawers = { plane: drawPlane, space: drawSpace, parallel: drawParallel };
+const drawers = { plane: drawPlane, parallel: drawParallel };
 const hints = {
   plane: "Point at a design for its inputs, click it to see what limits it. Drag to zoom, double-click to see all. Box and lasso, at the top right of the plot, select.",
-  space: "Point at a design for its inputs, click it to see what limits it. Drag to turn.",
   parallel: "Drag along an axis to select the designs between two values, click it to undo; click an option to switch it. Click a line to choose its design.",
 };
 function draw() {
@@ -178,9 +161,9 @@ function draw() {
   }
   $("view").setAttribute("aria-labelledby", `tab-${state.view}`);
   const common = ["x", "y", "color", ...(others.length ? ["dominated"] : []), ...(infeasible.size ? ["cloud"] : [])];
-  const used = { plane: common, space: [...common, "z"], parallel: ["color"] }[state.view];
+  const used = { plane: common, parallel: ["color"] }[state.view];
   for (const label of $("controls").children) label.hidden = !used.includes(label.dataset.axis);
-  for (const which of ["x", "y", "z"]) {
+  for (const which of ["x", "y"]) {
     const column = byName.get(axes[which].name), box = $(`log-${which}`);
     box.disabled = !column.number || !scaleOf(column, true);
     box.checked = axes[which].log && !box.disabled;

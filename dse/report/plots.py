@@ -16,10 +16,8 @@ from dse.model.values import infinite_word, number, prefixed, short, show, title
 from dse.report.scales import (
     NEUTRAL,
     PALETTE,
-    SHADES,
     Plot,
     byte_ticks,
-    color_scale,
     log_ticks,
     packed,
     plain,
@@ -31,8 +29,6 @@ _LETTER = 0.0125  # of the picture's width, that a letter of a label takes at it
 _MARKED = 40  # points up to which each is marked
 _WRITTEN = 400  # cells of a heatmap up to which each shows its number
 _LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
-_BANDS = ("#f2c14e", "#8ecae6", "#b8dd8f", "#d5b3e0", "#ffb5a7", "#94d8c6", "#e0c9a6", "#b9c1cf")
-"""Colours of areas behind series."""
 
 # Curves ---------------------------------------------------------------------------------------
 
@@ -361,7 +357,7 @@ def _objective_ticks(regions: Regions) -> dict[str, Any]:
 def region_colors(regions: Regions) -> dict[str, str]:
     """Return a colour for each label; without bottlenecks it is transparent."""
     labels = dict.fromkeys(region.label for region in regions.regions if region.inputs)
-    return dict(zip(labels, _BANDS * len(labels), strict=False))
+    return dict(zip(labels, PALETTE * len(labels), strict=False))
 
 
 def _bands(regions: Regions, scale: float, log: bool) -> Plot:
@@ -426,22 +422,9 @@ def convergence_plot(table: pd.DataFrame) -> Plot:
 # Sections -------------------------------------------------------------------------------------
 
 
-def section_plot(part: Lines | Bars | Heatmap | Tree) -> Plot:
+def section_plot(part: Lines | Bars) -> Plot:
     """Return the plot of a part of a section."""
-    if isinstance(part, Lines):
-        return _lines(part)
-    if isinstance(part, Bars):
-        return _bars(part)
-    return _heatmap(part) if isinstance(part, Heatmap) else _tree(part)
-
-
-def height(part: Lines | Bars | Heatmap | Tree) -> int:
-    """Return the pixels that a plot needs in height."""
-    if isinstance(part, Heatmap):
-        return 150 + 26 * max(len(part.rows), 4)
-    if isinstance(part, Tree):
-        return 90 + 46 * max(int(_depths(part).max(initial=0)) + 1, 3)
-    return 400
+    return _lines(part) if isinstance(part, Lines) else _bars(part)
 
 
 def _lines(part: Lines) -> Plot:
@@ -502,91 +485,49 @@ def _bars(part: Bars) -> Plot:
     return {"data": data, "layout": layout}
 
 
-def _heatmap(part: Heatmap) -> Plot:
+def heatmap_cells(part: Heatmap) -> dict[str, Any]:
+    """Return a heatmap as the page draws it: a table whose cells have a colour.
+
+    A cell is its text, its place on the colours from 0 to 1, and the text under the pointer; a cell
+    without a value is None.
+    """
     values = np.array(part.values, dtype=np.float64)
     scale, unit = prefixed(values, part.unit)
     shown = values / scale
     if part.log:
         shown[~(shown > 0)] = np.nan
-    colored = np.log10(shown) if part.log else shown
-    bar: dict[str, Any] = {"title": {"text": plain(titled("", unit)).strip()}, "thickness": 12}
-    if part.log and np.isfinite(colored).any():
-        bar |= _color_ticks(float(np.nanmin(colored)), float(np.nanmax(colored)))
-    trace = {
-        "type": "heatmap",
-        "x": [plain(name) for name in part.columns],
-        "y": [plain(name) for name in part.rows],
-        "z": [_numbers(row) for row in colored],
-        "customdata": [_numbers(row) for row in shown],
-        "colorscale": color_scale(SHADES),
-        "xgap": 1,
-        "ygap": 1,
-        "colorbar": bar,
-        "hovertemplate": "%{y} → %{x}: " + _template("customdata", unit, 4),
-        "hoverongaps": False,
-        "name": "",
+    finite = shown[np.isfinite(shown)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    place = np.log(shown / low) / np.log(high / low or 2.0) if part.log else shown - low
+    place = place / ((1.0 if part.log else high - low) or 1.0)
+    written = values.size <= _WRITTEN
+
+    def cell(row: int, column: int) -> tuple[str, float, str] | None:
+        value = float(shown[row, column])
+        if not np.isfinite(value):
+            return None
+        hover = f"{part.rows[row]} → {part.columns[column]}: {show(values[row, column], part.unit)}"
+        return short(value) if written else "", round(float(place[row, column]), 3), hover
+
+    rows, columns = range(len(part.rows)), range(len(part.columns))
+    return {
+        "unit": "" if unit == "1" else unit,
+        "ends": [number(low), number(high)],
+        "columns": list(part.columns),
+        "rows": [[part.rows[i], [cell(i, j) for j in columns]] for i in rows],
     }
-    if values.size <= _WRITTEN:
-        trace["text"] = [[short(value) for value in row] for row in shown]
-        trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
-    layout = {
-        "xaxis": {"type": "category", "automargin": True, "side": "top", "showgrid": False},
-        "yaxis": {
-            "type": "category",
-            "automargin": True,
-            "autorange": "reversed",
-            "showgrid": False,
-        },
-        "showlegend": False,
-    }
-    return {"data": [trace], "layout": layout}
 
 
-def _color_ticks(low: float, high: float) -> dict[str, Any]:
-    ticks = np.arange(np.ceil(low), np.floor(high) + 1)
-    if ticks.size < 2:
-        ticks = np.array([low, high])
-    return {"tickvals": ticks.tolist(), "ticktext": [number(10.0**t) for t in ticks]}
-
-
-def _depths(part: Tree) -> Array:
-    depths = np.zeros(len(part.names))
-    for node, parent in enumerate(part.parents):
-        depths[node] = depths[parent] + 1 if parent >= 0 else 0
-    return depths
-
-
-def _tree(part: Tree) -> Plot:
+def tree_blocks(part: Tree) -> list[list[Any]]:
+    """Return the nodes of a tree: name, parent or −1, value, label, text of the value."""
     values = np.asarray(part.values, dtype=np.float64)
-    scale, unit = prefixed(values, part.unit)
-    distinct = list(dict.fromkeys(part.names))  # one name, one colour
-    kinds = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(distinct)}
-    trace = {
-        "type": "icicle",
-        "ids": [str(node) for node in range(len(part.names))],
-        "labels": [plain(name) for name in part.names],
-        "parents": ["" if parent < 0 else str(parent) for parent in part.parents],
-        "values": _numbers(values / scale),
-        "branchvalues": "total",
-        "text": [plain(label) for label in part.labels],
-        "tiling": {"orientation": "v"},
-        "hovertemplate": f"%{{label}}: {_template('value', unit, 4)}<br>%{{text}}<extra></extra>",
-        "texttemplate": "%{label}<br>%{text}",
-        "marker": {"colors": [kinds[name] for name in part.names], "line": {"width": 1}},
-        "leaf": {"opacity": 1},
-        "textfont": {"color": "#ffffff"},
-        "sort": False,
-    }
-    legible = {"minsize": 10, "mode": "hide"}  # a tooltip shows the text of blocks without room
-    layout = {"margin": {"l": 8, "r": 8, "t": 28, "b": 8}, "uniformtext": legible}
-    return {"data": [trace], "layout": layout}
-
-
-def _template(name: str, unit: str, digits: int) -> str:
-    """Return the template of a number with its unit; a plain number takes a prefix instead."""
-    if unit in ("1", ""):
-        return f"%{{{name}:.{digits}~s}}"
-    return f"%{{{name}:.{digits}~g}} {plain(unit)}"
+    labels = part.labels or [""] * len(part.names)
+    return [
+        [name, parent, value, label, show(value, part.unit)]
+        for name, parent, value, label in zip(
+            part.names, part.parents, values.tolist(), labels, strict=True
+        )
+    ]
 
 
 def _numbers(values: Array) -> list[float | None]:

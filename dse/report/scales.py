@@ -18,16 +18,20 @@ Plot: TypeAlias = dict[str, Any]
 """``data`` and ``layout``, as plotly.js takes them."""
 
 PALETTE = (
-    *("#3566a8", "#d1762c", "#3f8f5f", "#b4508c", "#7a68b5"),
-    *("#8a6d3b", "#2f96a6", "#c0504d", "#5d6b7e", "#7d8029"),
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+    *("#e69f00", "#56b4e9", "#f0e442"),
 )
-"""Colours of series; neighbours differ for colour-blind readers too."""
+"""Colours of categories: those of Okabe and Ito (2008) without black, strongest first.
+
+They differ for colour-blind readers too.
+"""
 NEUTRAL = "#8b93a1"
 """Colour of the background: dominated designs, the curve that improvements start from."""
-VALUES = ("#fde725", "#b5de2b", "#6ece58", "#35b779", "#1f9e89", "#26828e", "#31688e", "#482878")
-"""Colours of numbers, ascending: Viridis, its dark end for the highest."""
-SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4", "#08306b")
-"""Colours of cells, ascending: blues, light for the lowest."""
+VALUES = (
+    *("#fee838", "#e1cc55", "#c3b369", "#a59c74", "#8a8678"),
+    *("#707173", "#575d6d", "#3b496c", "#123570"),
+)
+"""Colours of numbers, ascending: cividis (Nunez et al., 2018), dark for the highest."""
 _MANY = 24  # distinct whole numbers above which an axis has round ticks instead
 _GAP = 0.05  # of an axis, between neighbouring ticks
 _TICKS = 6  # round ones on a logarithmic axis

@@ -10,6 +10,7 @@ import dse
 from dse.evaluate.graph_summary import list_reaches, list_steps
 from dse.terminal import Terminal
 from tests.chain import MODELS, study
+from tests.pages import read_page
 
 ROOT = Path(__file__).parents[2]
 CHOSEN = {"small": {"size": 64}, "large": {"size": 4096}}
@@ -107,7 +108,7 @@ def test_the_report_shows_the_model_graph_and_the_notes(tmp_path: Path) -> None:
         space={"lanes": {"integer": [1, 16]}, "size": {"values": [32, 64]}},
         inputs={"call_rate": 1e5},
     ).run(tmp_path / "out")
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    page = read_page(tmp_path / "out" / "report.html")
     assert '<table id="model-graph">' in page
     assert "<td>input: call_rate; engine: carried</td>" in page
     assert "<li>lanes does not affect peak</li>" in page

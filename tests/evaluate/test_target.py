@@ -22,6 +22,7 @@ from dse.model.grammar import GrammarError
 from dse.model.values import amount
 from dse.problems import InputError
 from dse.result.folder import load_result, study_of
+from tests.pages import read_page
 from tests.toy import MODEL, STUDY
 
 
@@ -369,7 +370,7 @@ def test_the_command_line_asks_a_finished_run_without_running_it_again(tmp_path:
     assert "target: speed >= 3 and cost < 19 kLUT" in text
     (best,) = asked["target"]["best"]
     assert f"of design {best['design']}" in text.replace("\n", " ").replace("  ", "")
-    assert "Target: speed &gt;= 3 and cost &lt; 19 kLUT" in (out / "report.html").read_text()
+    assert "Target: speed &gt;= 3 and cost &lt; 19 kLUT" in read_page(out / "report.html")
     kept, of = load_result(out), study_of(out)
     assert kept.target is not None
     assert kept.target.designs == tuple(asked["target"]["designs"])

@@ -22,6 +22,7 @@ from dse.problems import InputError
 from dse.terminal import Terminal, explanation_data
 from tests.commands import Done, called
 from tests.explain.examples import MODELS, TINY, call, calls
+from tests.pages import read_page
 from tests.toy import MODEL, written
 
 ROOT = Path(__file__).parents[2]
@@ -329,7 +330,7 @@ def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
     assert result.certificate.stopped == "interrupted"
     assert len(result.front) == 0
     assert "script: Not certified" in str(result)
-    page = (folder / "report.html").read_text()
+    page = read_page(folder / "report.html")
     assert "No feasible design yet" in page
     assert len(dse.load_result(folder).front) == 0
     capsys.readouterr()

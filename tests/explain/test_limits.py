@@ -14,6 +14,7 @@ import dse
 from dse.explain.limits import Limits
 from dse.explain.recommendation import assess_changes, named_designs
 from tests.explain.examples import content, machine
+from tests.pages import read_page
 
 AREA, TIME = 880.0, 548.0
 
@@ -99,4 +100,4 @@ def test_answers_and_reports_have_the_limits(tmp_path: Path) -> None:
     assert [limit["name"] for limit in kept] == [limit.name for limit in limits.limits]
     assert answer["fields"]["near limits"] == "; ".join(limit.name for limit in limits.limits)
     assert result.answer().fields["near limits"] == answer["fields"]["near limits"]
-    assert "Limits with less than 10 % left" in (tmp_path / "run" / "report.html").read_text()
+    assert "Limits with less than 10 % left" in read_page(tmp_path / "run" / "report.html")

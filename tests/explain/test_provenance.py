@@ -18,6 +18,7 @@ from dse.explain.provenance import check_assumptions, front_distance
 from dse.explain.recommendation import assess_inputs
 from dse.explain.switch_points import input_range
 from dse.study.input_files import to_toml
+from tests.pages import read_page
 
 ASSUMED = {"latency_per_byte": 0.5, "latency": "1.2 us", "complexity": 1.1}
 
@@ -146,7 +147,7 @@ def test_provenances_are_counted_and_shown(tmp_path: Path) -> None:
     assert kept["confidence"]["inputs"] == "4 of 7 assumed"
     assert kept["confidence"]["check first"].count("half to double: front shift") == 3
     assert result.answer().confidence == kept["confidence"]
-    page = (tmp_path / "run" / "report.html").read_text()
+    page = read_page(tmp_path / "run" / "report.html")
     assert "Provenance of the input values" in page
     assert "Inputs: 57 % assumed" in page
     assert '"label":"latency","value":' in page

@@ -28,6 +28,7 @@ from dse.result.folder import read_answer
 from dse.run import report
 from tests.commands import called
 from tests.explain.examples import logca, study
+from tests.pages import read_page
 from tests.toy import STUDY, written
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,7 @@ def test_the_least_that_meets_the_target_is_recommended_and_opens_the_page(tmp_p
     data = payload(result, [], tmp_path, start=cheapest)
     numbers = np.frombuffer(base64.b64decode(data["designs"]["numbers"]), "<f8")
     assert numbers[data["start"]] == cheapest
-    page = (tmp_path / "run" / "report.html").read_text()
+    page = read_page(tmp_path / "run" / "report.html")
     assert re.search(rf'"start": ?{data["start"]},', page)
 
 
@@ -376,7 +377,7 @@ def test_the_sample_follows_from_the_evaluations_of_the_search(
     assert sizes == [len(named), EXPLAINED]
     assert explain_most_important(made, result, 0)[0] == []
     report(made, result, tmp_path / "report.html")
-    text = (tmp_path / "report.html").read_text()
+    text = read_page(tmp_path / "report.html")
     told = re.search(r"This report explains (\d+) of ([\d,]+) designs in full", text)
     assert told is not None
     assert int(told[1]) < 20

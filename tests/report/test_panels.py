@@ -18,6 +18,7 @@ from dse.model.values import cell
 from dse.report.panels import section_data
 from dse.report.payload import as_json, payload
 from dse.run import StoppedError
+from tests.pages import read_page
 from tests.report.examples import explanation, result
 
 MODEL = """
@@ -92,7 +93,7 @@ def written(folder: Path, *sections: str) -> Path:
 def test_a_section_is_in_the_report_with_its_texts_escaped(tmp_path: Path) -> None:
     result = dse.load(written(tmp_path, "model.py:answer")).run(tmp_path / "run")
     assert result.best("gain")["gain"] == 6.0  # three times two files
-    page = (tmp_path / "run" / "report.html").read_text()
+    page = read_page(tmp_path / "run" / "report.html")
     assert "alert(1)" in page
     assert "<script>alert(1)" not in page
     assert "Best at x = 3." in page
@@ -112,7 +113,7 @@ def test_a_section_that_fails_is_named_and_the_rest_is_kept(
     study = dse.load(written(tmp_path, f"model.py:{name}", "model.py:answer"))
     with pytest.raises(StoppedError, match=said):
         study.run(tmp_path / "run")
-    assert "Best at x = 3." in (tmp_path / "run" / "report.html").read_text()
+    assert "Best at x = 3." in read_page(tmp_path / "run" / "report.html")
     assert len(dse.load_result(tmp_path / "run").front) == 1
 
 

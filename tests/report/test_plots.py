@@ -13,8 +13,15 @@ import pytest
 from dse.explain.curves import Better, Curve, Line
 from dse.model.section import Heatmap, Lines, Tree
 from dse.report.panels import of_run
-from dse.report.plots import curve_plot, height, region_colors, regions_plot, section_plot
-from dse.report.scales import PALETTE, SHADES, VALUES
+from dse.report.plots import (
+    curve_plot,
+    heatmap_cells,
+    region_colors,
+    regions_plot,
+    section_plot,
+    tree_blocks,
+)
+from dse.report.scales import PALETTE
 from tests.report.examples import regions_of, result, unpacked
 
 GRID = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
@@ -187,21 +194,15 @@ def test_plots_of_sections_are_json_and_keep_the_numbers() -> None:
     lines = section_plot(Lines("l", "x", "y", [("a", [1, 2], [np.inf, 3])], log_x=True))
     assert lines["data"][0]["y"] == [None, 3.0]
     assert lines["layout"]["xaxis"]["type"] == "log"
-    heat = section_plot(Heatmap("h", ["r"], ["a", "b"], [[2048.0, 0.0]], "B", log=True))
-    assert heat["data"][0]["customdata"] == [[2.0, None]]
-    assert heat["data"][0]["z"] == [[pytest.approx(np.log10(2.0)), None]]
-    tree = Tree("t", ["a", "b", "c"], [-1, 0, 1], [4.0, 3.0, 1.0])
-    assert section_plot(tree)["data"][0]["parents"] == ["", "0", "1"]
-    assert height(tree) == 90 + 46 * 3
-    for plot in (lines, heat, section_plot(tree)):
-        json.dumps(plot, allow_nan=False)
-
-
-def test_colours_are_spelt_out_and_ascend_alike_everywhere() -> None:
-    # Plotly for Python and for the browser know the same names for opposite orders.
-    heat = section_plot(Heatmap("h", ["r"], ["a", "b"], [[1.0, 2.0]]))["data"][0]
-    assert [color for _, color in heat["colorscale"]] == list(SHADES)
-    assert "reversescale" not in heat
-    for colors in (SHADES, VALUES):
-        lights = [sum(int(color[i : i + 2], 16) for i in (1, 3, 5)) for color in colors]
-        assert lights == sorted(lights, reverse=True)
+    heat = heatmap_cells(
+        Heatmap("h", ["r"], ["a", "b", "c"], [[2048.0, 0.0, 8192.0]], "B", log=True)
+    )
+    ((name, cells),) = heat["rows"]
+    assert (name, heat["unit"], heat["ends"]) == ("r", "KiB", ["2", "8"])
+    assert cells == [("2", 0.0, "r → a: 2,048 B"), None, ("8", 1.0, "r → c: 8,192 B")]
+    tree = tree_blocks(Tree("t", ["a", "b", "c"], [-1, 0, 1], [4.0, 3.0, 1.0]))
+    assert [(name, parent, value) for name, parent, value, *_ in tree] == [
+        *(("a", -1, 4.0), ("b", 0, 3.0), ("c", 1, 1.0))
+    ]
+    for part in (lines, heat, tree):
+        json.dumps(part, allow_nan=False)

@@ -16,6 +16,7 @@ from dse.problems import InputError
 from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import Ranges
 from dse.study.loading import fingerprint, load_model
+from tests.pages import read_page
 from tests.toy import HEAD, MODEL, ONE, written
 
 ROOT = Path(__file__).parents[2]
@@ -164,7 +165,7 @@ def test_a_section_is_kept_but_decides_nothing(tmp_path: Path) -> None:
     second.run(tmp_path / "out")  # the same result, with the new words
     assert (tmp_path / "out" / "study.db").stat().st_mtime_ns == found
     assert (tmp_path / "out" / "front.csv").read_bytes() == front
-    assert "after" in (tmp_path / "out" / "report.html").read_text()
+    assert "after" in read_page(tmp_path / "out" / "report.html")
     assert "after" in (tmp_path / "out" / "study" / "words.py").read_text()
 
 

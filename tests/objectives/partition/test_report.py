@@ -36,6 +36,7 @@ from objectives.partition.report import (
 )
 from tests import partition_examples as examples
 from tests.core_examples import brute_front
+from tests.pages import read_page
 
 ROOT = Path(__file__).parents[3]
 STUDY = ROOT / "benchmarks" / "studies" / "cpu_accelerator.toml"
@@ -205,7 +206,7 @@ def test_a_study_without_organisations_compares_its_own(tmp_path: Path) -> None:
     titles = [part.title for part in section.parts if part.title.startswith("Along")]
     assert titles == ["Along accelerator size, penalty of 0"]  # one value is no curve
     report(study, result, tmp_path / "report.html", explains=False)
-    assert "Which integration?" in (tmp_path / "report.html").read_text()
+    assert "Which integration?" in read_page(tmp_path / "report.html")
 
 
 def _documented(heading: str) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from dse.problems import InputError
 from dse.search.base import SearchSettings, Start, method_of
 from dse.search.bound.cover import Cover, relax_points
 from dse.search.outcome import Tolerance
+from tests.pages import read_page
 
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
 _Speed = Annotated[Floats, Quantity("1", "speed", low=0)]
@@ -133,7 +134,7 @@ def test_a_certificate_says_what_it_rests_on(tmp_path: Path) -> None:
     }
     assert any(g["by"] == "table" and "pipeline_depth" in g["how"] for g in grounds)
     assert any(g["by"] == "monotonic" and "+set_up_time" in g["how"] for g in grounds)
-    page = (out / "report.html").read_text()
+    page = read_page(out / "report.html")
     assert "What it rests on" in page
     assert "never below its lower bound window_interval" in page
     found = CliRunner().invoke(commands, ["certify", str(out), "--designs", "2000"])

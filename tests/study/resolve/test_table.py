@@ -14,6 +14,7 @@ from dse.explain.robustness import rank_table_variables
 from dse.problems import InputError
 from dse.study.input_files import sha256_of
 from tests.commands import called
+from tests.pages import read_page
 
 STUDY = """
 [study]
@@ -110,7 +111,7 @@ def test_a_run_is_kept_explained_certified_and_reported(tmp_path: Path) -> None:
     assert told["sensitivities"] == []
     assert told["parts"] == []
     assert list(told["ranking"]) == ["latency", "area"]
-    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    page = read_page(tmp_path / "run" / "report.html")
     assert "Variables that decide the objectives" in page
     assert called("report", "run", cwd=tmp_path).returncode == 0
 

@@ -10,6 +10,7 @@ import pytest
 from dse.explain.explanation import explain
 from dse.result.folder import read_answer
 from tests.evaluate.uncertain_studies import ROWS, study, values
+from tests.pages import read_page
 
 
 def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
@@ -18,7 +19,7 @@ def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
     answer = result.answer()
     assert answer.confidence["robust"].startswith("on the front in ")
     assert answer.confidence["robust"].endswith(" of 64 samples")
-    page = (tmp_path / "run" / "report.html").read_text()
+    page = read_page(tmp_path / "run" / "report.html")
     assert "Robustness under uncertain inputs" in page
     kept = read_answer(tmp_path / "run")
     chosen = str(answer.designs[0].design)

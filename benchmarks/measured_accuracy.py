@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md: every measured set of benchmarks/measured, fitted or refused.
+"""Write docs/validation/accuracy.md: every measured set of benchmarks/measured, fitted or refused.
 
 Run with ``python -m benchmarks.measured_accuracy``. Nothing in it is chosen by hand but the column
 that names the series. It writes spaces/measured.toml as well: of each series in `ROWS` that has
@@ -24,7 +24,7 @@ from dse.problems import InputError
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "benchmarks" / "measured"
-PAGE = ROOT / "docs" / "accuracy.md"
+PAGE = ROOT / "docs" / "validation" / "accuracy.md"
 CATALOG = ROOT / "spaces" / "measured.toml"
 BY = {
     "cesa_aes": ["run"],
@@ -44,7 +44,7 @@ It misses times with a second code path, and queues with other rules.
 `python -m benchmarks.measured_accuracy` writes this page from the tables in `benchmarks/measured`.
 Others measured and published these times; the head of each file has the source and its cautions.
 The page has every set, also the sets that the model does not fit.
-[fit.md](fit.md) explains the fits.
+[fit.md](../how-to/fit.md) explains the fits.
 
 ## Times against sizes
 
@@ -192,7 +192,7 @@ The measured times of {crossing} of them cross.
 For these, the predicted break-even is {median} off in the median; {missing} have none.
 Its 95 % interval overlaps the range between the two measured sizes in {overlap} of {crossing}.
 
-`dse fit --emit` makes a dispatch rule for each ([fit.md](fit.md)).
+`dse fit --emit` makes a dispatch rule for each ([fit.md](../how-to/fit.md)).
 Its regret is the mean loss of time against the better choice.
 The mean is over sizes spread evenly in the logarithm.
 *Left out*: the rule has not seen the two sizes around the crossing.
@@ -287,7 +287,7 @@ HEAD = """about = "Accelerators as others measured them: LogCA's parameters, fit
 source = "fitted by python -m benchmarks.measured_accuracy to the tables in benchmarks/measured"
 provenance = "fitted"
 note = \"\"\"Written by python -m benchmarks.measured_accuracy. In seconds: a study that takes rows
-gives a clock. Accuracy: docs/accuracy.md. With uncertain = true the values
+gives a clock. Accuracy: docs/validation/accuracy.md. With uncertain = true the values
 are sampled as the times determine them.\"\"\"
 """
 

@@ -3,7 +3,7 @@
 The system is ovpanait/zynq-aes: AES-128-ECB on a Zynq-7020 (benchmarks/measured/zynq_aes.csv, run
 ecb-128-2020). None of its times is in the prediction: the host's rate and the fixed cost of a call
 are from other machines with the same or a similar core, in cycles of their hosts, and the engine's
-rate is from its own source code. `section` is the part of docs/accuracy.md.
+rate is from its own source code. `section` is the part of docs/validation/accuracy.md.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def table() -> tuple[Array, Array, Array]:
 
 
 def section() -> str:
-    """Return the section of docs/accuracy.md."""
+    """Return the section of docs/validation/accuracy.md."""
     size, host, accelerated = table()
     found = predict(size)
     low, middle, high = (show(float(f"{cost / CLOCK:.3g}"), "s") for cost in fixed_cost())

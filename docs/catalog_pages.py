@@ -1,4 +1,4 @@
-"""Write docs/catalog-engines.md, catalog-hosts.md and catalog-interfaces.md, and draw the engines.
+"""Write docs/reference/catalog-engines.md, catalog-hosts.md and catalog-interfaces.md, and draw the engines.
 
 Run with ``python docs/catalog_pages.py``; the picture needs matplotlib (the ``bench`` group).
 """
@@ -12,7 +12,7 @@ from dse.model.units import UnitError, read
 from dse.model.values import number
 from dse.study.catalog import Row, open_catalog
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "reference"
 ENGINES, HOSTS, INTERFACES = map(open_catalog, ("engines", "hosts", "interface_costs"))
 AREAS = {"lane_area": "LUT", "area_alm": "ALM", "area_lut4": "LUT4", "logic_elements": "1",
          "slices": "slice", "area_gates": "GE", "area_silicon": "mm^2"}  # fmt: skip

@@ -1,7 +1,7 @@
-"""Draw docs/communication_figure*.svg: Figures 3 to 10 of Kim and Edwards (2010), redone.
+"""Draw docs/validation/communication_figure*.svg: Figures 3 to 10 of Kim and Edwards (2010), redone.
 
 Run with ``python docs/communication_figures.py``; needs matplotlib (the ``bench`` group). Reads the
-profiles in studies/profiles and prints the numbers that ``docs/communication_figures.md`` quotes.
+profiles in studies/profiles and prints the numbers that ``docs/validation/communication_figures.md`` quotes.
 """
 
 from pathlib import Path
@@ -24,8 +24,8 @@ from objectives.communication.laws import Notation, law_text
 from objectives.communication.report import top_functions
 from objectives.communication.analysis import Count, fit_laws, law_table
 
-HERE = Path(__file__).parent
-PROFILES = HERE.parent / "studies" / "profiles"
+HERE = Path(__file__).parent / "validation"
+PROFILES = HERE.parents[1] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)
 WAYS = ("iterative", "recursive")
 FACTORS = 2.0 ** np.arange(0, 10.5, 0.5)

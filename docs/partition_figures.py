@@ -1,7 +1,7 @@
 """Draw Figures 2 to 6 of Kenter et al. (2010) for the six workloads of ``studies/profiles``.
 
 Run with ``python docs/partition_figures.py``; needs matplotlib (the ``bench`` group). Writes
-``docs/partition_figure[2-6].svg`` and prints the tables that ``docs/partition_figures.md`` quotes.
+``docs/validation/partition_figure[2-6].svg`` and prints the tables that ``docs/validation/partition_figures.md`` quotes.
 """
 
 from functools import cache
@@ -18,8 +18,8 @@ from objectives.partition.estimate import cpu_time, estimate, theoretical_time
 from objectives.partition.quantities import Architecture
 from objectives.partition.quantities import Workloads
 
-DOCS = Path(__file__).parent
-WORKLOADS = Workloads.load(DOCS.parent / "studies" / "profiles")
+DOCS = Path(__file__).parent / "validation"
+WORKLOADS = Workloads.load(DOCS.parents[1] / "studies" / "profiles")
 GRAPHS = {name: graphs[0] for name, graphs in zip(WORKLOADS.names, WORKLOADS.graphs, strict=True)}
 ORGANISATIONS = {"SL1": (1, 0), "SL2+": (2, 1), "SL2-": (2, 0), "SMM+": (3, 1), "SMM-": (3, 0)}
 SIZE = 128

@@ -1,4 +1,4 @@
-"""Draw docs/sharing_figure2.svg: latency against schedule period by three methods.
+"""Draw docs/validation/sharing_figure2.svg: latency against schedule period by three methods.
 
 Run with ``python docs/sharing_figure2.py``; needs matplotlib (the ``bench`` group).
 """
@@ -52,7 +52,7 @@ def main() -> None:
     axes.set_title("C = 4, N = 8, S = 4, 100 MHz; star: best $R_S$ of the exact latency", size=10)
     axes.grid(alpha=0.3)
     axes.legend(title="offered load", fontsize=8)
-    target = Path(__file__).with_name("sharing_figure2.svg")
+    target = Path(__file__).parent / "validation" / "sharing_figure2.svg"
     figure.savefig(target, metadata={"Date": None, "Creator": None})
     target.write_text("\n".join(line.rstrip() for line in target.read_text().splitlines()) + "\n")
 

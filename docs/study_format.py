@@ -1,4 +1,4 @@
-"""Write docs/study-format.md: the study format, from the schema and from the text beside this.
+"""Write docs/reference/study-format.md: the study format, from the schema and from the text beside this.
 
 Run with ``python docs/study_format.py``. The prose and the examples are in ``study_format.txt``;
 each line ``{{ keys NAME … }}`` there becomes the list of the keys of these tables of
@@ -21,7 +21,7 @@ from dse.study import schema
 from dse.study.schema import Table
 
 HERE = Path(__file__).parent
-PAGE = HERE / "study-format.md"
+PAGE = HERE / "reference" / "study-format.md"
 _PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
 _ENDS = {
     annotated_types.Ge: ("from", "ge"),

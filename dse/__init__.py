@@ -1,6 +1,6 @@
 """Design-space exploration for hardware accelerators.
 
-A script loads a study, changes it, runs it, and queries the result (docs/scripts.md)::
+A script loads a study, changes it, runs it, and queries the result (docs/tutorials/scripts.md)::
 
     import dse
 

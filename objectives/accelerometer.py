@@ -5,7 +5,7 @@ Center Overheads at Hyperscale, ASPLOS 2020 (doi 10.1145/3373376.3378450), and t
 for it, which is in the public domain (github.com/akshithasriraman/Accelerometer). LogCA asks for
 the time of one call; here a core makes n calls of the kernel in C cycles, and may do other
 work while the engine does its part. Speedup is the authors' formula; all else is this module's own
-(docs/accelerometer.md).
+(docs/explanation/accelerometer.md).
 
 Service times are exponential about their mean, as in the queues that ``dse fit`` fits. Then the
 wait of cores that stand still for their offloads (Sync) follows from mean value analysis, exactly

@@ -2,7 +2,7 @@
 
 Altaf and Wood name an energy model as future work of LogCA (ISCA 2017, section 7; letter, section
 5). This one prices the times that LogCA gives, part by part: a power for each that is busy or
-waits, an energy for each byte that moves. Derivation and an example: `docs/energy.md`. A row of the
+waits, an energy for each byte that moves. Derivation and an example: `energy.md`. A row of the
 catalog ``powers`` is a :class:`Powers`. No other model knows of this one.
 
 Assumptions, in addition to LogCA's: the host is active in set-up and waits for the rest of the

@@ -1,4 +1,4 @@
-"""The setting of docs/accelerometer.md, by the formulas and by the simulation."""
+"""The setting of docs/explanation/accelerometer.md, by the formulas and by the simulation."""
 
 from __future__ import annotations
 

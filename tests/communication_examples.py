@@ -124,7 +124,7 @@ def first_reading(trace: Trace, read: Read, frame: int) -> bool:
 
 
 def profile_of(trace: Trace) -> Profile:
-    """Return the profile by the rules of docs/profile-format.md."""
+    """Return the profile by the rules of docs/reference/profile-format.md."""
     moved: Counter[tuple[str, str]] = Counter()
     into: Counter[tuple[str, str]] = Counter()
     out: Counter[tuple[str, str]] = Counter()

@@ -1,4 +1,4 @@
-"""Designs of the shipped crypto study, by the words of docs/system.md, by its models and simulated.
+"""Designs of the shipped crypto study, by the words of system.md, by its models and simulated.
 
 Times are in seconds.
 """

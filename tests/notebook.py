@@ -12,8 +12,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebook.ipynb"
-_QUIET = {"PLOTLY_RENDERER": "plotly_mimetype", "PYTHONPATH": str(NOTEBOOK.parents[1])}
+NOTEBOOK = Path(__file__).parents[1] / "docs" / "tutorials" / "notebook.ipynb"
+_QUIET = {"PLOTLY_RENDERER": "plotly_mimetype", "PYTHONPATH": str(NOTEBOOK.parents[2])}
 
 
 def stored() -> Any:

@@ -44,7 +44,7 @@ def quantities(designs: pd.DataFrame, names: list[str]) -> dict[str, NDArray[Any
 
 
 def systems(designs: pd.DataFrame) -> list[System]:
-    """Describe designs by the words of docs/system.md: a call takes the engine for m clocks."""
+    """Describe designs by the words of system.md: a call takes the engine for m clocks."""
     names = [
         "granularity",
         "call_rate",

@@ -1,4 +1,4 @@
-"""The flagship of systems against a simulation of its calls, written from docs/portfolio.md.
+"""The flagship of systems against a simulation of its calls, written from portfolio.md.
 
 The simulation reads the catalogs itself, and the options by their names.
 """

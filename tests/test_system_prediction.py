@@ -1,4 +1,4 @@
-"""One measured system, predicted from its parts: the deviations that docs/accuracy.md states."""
+"""One measured system, predicted from its parts: the deviations that accuracy.md states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.docs.pages import read_page
 
 def test_the_prediction_has_the_stated_deviations() -> None:
     size, host, accelerated = table()
-    assert section() in read_page("docs/accuracy.md")
+    assert section() in read_page("docs/validation/accuracy.md")
     assert (np.abs(host) < 0.14).all()
     assert (accelerated < -0.05).all()
     assert accelerated.min() > -0.4

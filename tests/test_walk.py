@@ -56,7 +56,7 @@ def check_promises(words: str, design: Mapping[Any, Any]) -> list[str]:
 
 
 def narrowed(text: str, design: Mapping[Any, Any]) -> str:
-    """Return a study whose space is one design, as docs/study-format.md says to write it."""
+    """Return a study whose space is one design, as study-format.md says to write it."""
     for name in ("lanes", "pipeline_depth", "streams", "schedule_period", "calls_in_flight"):
         text = re.sub(
             rf"^{name} = .*$", f"{name} = {{ values = [{design[name]}] }}", text, flags=re.M
@@ -154,10 +154,10 @@ def test_advice_to_change_one_variable_gives_what_it_says(walked: Path) -> None:
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """Run the commands of docs/profile.md; return the folder and their outputs."""
+    """Run the commands of docs/how-to/profile.md; return the folder and their outputs."""
     folder = tmp_path_factory.mktemp("program")
     (folder / "studies").symlink_to(ROOT / "studies")
-    page = (ROOT / "docs" / "profile.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "profile.md").read_text()
     section = page.partition("## From a program")[2].partition("\n## ")[0]
     lines = re.findall(r"^    dse (.*?)(?: *#.*)?$", section, re.MULTILINE)
     outputs = [(line.split()[0], dse(*shlex.split(line), cwd=folder)) for line in lines]

@@ -45,7 +45,7 @@ def fit(
 
     The result has each parameter with its 95 % interval, the size from which offloading is
     beneficial, the errors at points that the fit has not seen, and the limits of the table.
-    See docs/fit.md.
+    See docs/how-to/fit.md.
     """
     from dse.fit.command import run
 

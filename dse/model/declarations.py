@@ -251,7 +251,7 @@ def requires(*given: Requirement) -> Callable[[F], F]:
 
     The function may be a plain one, or one made by `model` or `composed_of`. A composed model has
     the requirements of its parts and its own. A study takes each requirement of a model that it
-    uses as a constraint; see "Requirements are constraints" in docs/decisions.md.
+    uses as a constraint; see "Requirements are constraints" in docs/explanation/decisions.md.
 
     Raises
     ------

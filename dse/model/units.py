@@ -266,7 +266,8 @@ def _misfit(given: str, dimension: Mapping[str, int], wanted: str, other: Mappin
     """Return in words why a unit does not fit."""
     if (areas := _swapped(dimension, other, _AREAS)) is not None:
         return (
-            f"{given!r} is in {areas[0]}, not {areas[1]}; docs/catalogs.md shows how they convert"
+            f"{given!r} is in {areas[0]}, not {areas[1]}; "
+            "docs/reference/catalogs.md shows how they convert"
         )
     needed = "a plain number" if wanted == "1" else f"a number in {wanted!r}"
     if (counted := _swapped(dimension, other, _COUNTED)) is not None:

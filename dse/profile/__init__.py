@@ -2,7 +2,7 @@
 
 ``dse profile`` builds a C or C++ program with instrumentation, runs it and writes a profile; models
 read it through :meth:`dse.profile.document.Profile.load`. The format is documented in
-``docs/profile-format.md``.
+``docs/reference/profile-format.md``.
 
 `cli` has the command line, `command` its steps, `errors` its errors. `compiler` is the compiler of
 ``dse profile cc``, `build` instruments a program, `run` runs it, `document` is the profile, and

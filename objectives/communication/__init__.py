@@ -1,7 +1,7 @@
 """Computation or communication: the functions of a program for which an accelerator is beneficial.
 
 Source: M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator
-Bottlenecks", 2010. Assumptions: docs/communication.md.
+Bottlenecks", 2010. Assumptions: docs/explanation/communication.md.
 
 Modules:
 

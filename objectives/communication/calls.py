@@ -1,6 +1,6 @@
 """From a program and the function that is accelerated to the calls of a shared engine.
 
-The terms are as in docs/system.md. Each stream runs the program again and again. The function's
+The terms are as in system.md. Each stream runs the program again and again. The function's
 accelerator is an engine of one lane that streams may share, and each invocation of the function
 (except for recursion) is a call. An element of a call is the work of the engine in one slot, a
 clock of the engine. A call has as many elements as it takes clocks: arithmetic at the speed of the

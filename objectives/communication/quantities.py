@@ -26,7 +26,7 @@ Programs: TypeAlias = Annotated[
     Dataflows,
     Resource(
         load_dataflows,
-        "a program's profile, or a folder of profiles (docs/communication.md)",
+        "a program's profile, or a folder of profiles (docs/explanation/communication.md)",
         Dataflows.greatest,
         Dataflows.parts,
         Dataflows.without,

@@ -260,7 +260,7 @@ _AT_AN_INTERFACE = {
     "latency": ("interface_latency",),
     "latency_per_byte": ("interface_latency_per_byte", "interface_overhead_per_byte"),
 }
-"""Costs of a call, and what adds up to them if calls cross an interface (docs/system.md)."""
+"""Costs of a call, and what adds up to them if calls cross an interface (system.md)."""
 
 
 def setting_of(study: Study, result: StudyResult) -> Setting:

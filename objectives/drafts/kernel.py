@@ -28,7 +28,7 @@ def kernel(
 ) -> str:
     """Return a study of a kernel behind interfaces.
 
-    With engines it is a system of docs/system.md: lanes, streams and a schedule, and areas. Without
+    With engines it is a system of system.md: lanes, streams and a schedule, and areas. Without
     any, it is only LogCA, whose peak speedup represents the costs of an engine.
 
     Parameters

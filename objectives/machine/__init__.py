@@ -1,4 +1,4 @@
-"""The parts of a machine, and the costs of a call on it: the system of docs/system.md.
+"""The parts of a machine, and the costs of a call on it: the system of docs/explanation/system.md.
 
 Modules:
 

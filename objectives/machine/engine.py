@@ -4,7 +4,7 @@ A C-slowed engine cuts its logic into C stages and interleaves C independent str
 element a clock (Hall and Chamberlain, Performance Modeling of Virtualized Custom Logic
 Computations, ASAP 2014, section II and equation 3). The clock and the areas are a fit to
 measurements of Hall, Olson and Chamberlain, Utilizing Virtualized Hardware Logic Computations to
-Benefit Multi-User Performance, Electronics 10(6):665, 2021; `docs/engine.md` states its errors. The
+Benefit Multi-User Performance, Electronics 10(6):665, 2021; `engine.md` states its errors. The
 coefficients of measured engines are rows of the catalog ``pipelined_engines``.
 
 Assumptions: lanes are copies that share nothing. An element that needs k passes takes k clocks of

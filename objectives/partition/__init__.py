@@ -2,7 +2,7 @@
 
 Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
 of CPU-Accelerator Architectures", 2010. The estimate and the greedy partitioner are the paper's;
-the optimum is this package's (docs/partition.md).
+the optimum is this package's (docs/explanation/partition.md).
 
 Modules:
 

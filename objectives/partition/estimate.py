@@ -5,7 +5,7 @@ of CPU-Accelerator Architectures", 2010: section II-A for the sums, section III 
 free casts and the memory organisations. What each organisation costs is in :func:`latencies`.
 
 Additions to the paper, which only charges the write-back: the read from the next level after it,
-and the read for lines that the other core left unwritten (docs/partition.md).
+and the read for lines that the other core left unwritten (docs/explanation/partition.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
 of CPU-Accelerator Architectures", 2010, section II-A. The paper leaves details open, which are
-decided here; docs/partition.md gives the reasons.
+decided here; docs/explanation/partition.md gives the reasons.
 
 * t_e counts every instruction but loads, stores, block copies (memory accesses), phi nodes and
   stack allocations (no instructions of a machine), by class: casts are free in hardware.

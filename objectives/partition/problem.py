@@ -4,7 +4,7 @@ A block on the accelerator changes the time by `cost` (negative if it saves). Bl
 sets: a set adds an amount if any of its blocks is on the accelerator, and another is saved if all
 are. Two blocks that pass a value are a set, and so are the owner and the readers of a line. None of
 these amounts is negative. The time is therefore submodular in the set of moved blocks: with no
-bound on area the optimum is a minimum cut (docs/partition.md).
+bound on area the optimum is a minimum cut (docs/explanation/partition.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Several kernels that share cores, a link and an area: the system of docs/portfolio.md.
+"""Several kernels that share cores, a link and an area: the system of portfolio.md.
 
 Modules:
 

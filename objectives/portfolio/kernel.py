@@ -1,6 +1,6 @@
 """A kernel on the host or on an engine, and the loads that it adds to a system.
 
-docs/portfolio.md defines the system. Each output of :func:`kernel_loads`, :func:`kernel_area`,
+portfolio.md defines the system. Each output of :func:`kernel_loads`, :func:`kernel_area`,
 :func:`kernel_power` and :func:`kernel_traffic` is additive: the system has the sum over its
 kernels, under the same name. :mod:`objectives.portfolio.shared` takes the sums.
 

@@ -1,6 +1,6 @@
 """Waits, utilizations and times of a system of several kernels, from sums over the kernels.
 
-docs/portfolio.md defines the system. The inputs of these models that have the names of outputs of
+portfolio.md defines the system. The inputs of these models that have the names of outputs of
 :mod:`objectives.portfolio.kernel` are the sums of these outputs. Every output is monotonic in each
 sum: a search may drop options of a kernel that are worse in all of them.
 """

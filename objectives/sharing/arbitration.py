@@ -1,4 +1,4 @@
-"""Arbitration: fixed slots for each stream, or a work-conserving engine (docs/system.md).
+"""Arbitration: fixed slots for each stream, or a work-conserving engine (system.md).
 
 With fixed slots, each stream has its turns in the schedule of Hall and Chamberlain, Performance
 Modeling of Virtualized Custom Logic Computations, ASAP 2014 (:mod:`objectives.sharing.schedule`),

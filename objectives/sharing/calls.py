@@ -9,7 +9,7 @@ Under Poisson calls, count slots in time and let n be the slot of the next eleme
 that finds n has its last element in slot n + m − 1. All but the remainder of that number by R
 therefore follows from the mean queue, and the remainder from E[ω^n] at the R-th roots of unity.
 Between slots only arrivals change n, and at a slot n changes only if the queue is empty. Hence
-E[ω^n] has a closed form in the probabilities of an empty queue (docs/sharing.md has the steps).
+E[ω^n] has a closed form in the probabilities of an empty queue (sharing.md has the steps).
 With W_e the mean wait of an element (:func:`objectives.sharing.latency.mean_wait`), and ρ, ω_k,
 v_k, y_k and g_k as there, the mean wait of a call for the slot of its last element is, in clocks::
 

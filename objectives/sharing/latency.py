@@ -5,7 +5,7 @@ while it is swapped out. A slot takes the head of the queue, if an element has a
 then. The queue lengths that the slots see are a Markov chain with the period of the round. Its
 generating function has R − 1 unknowns, which the zeros of z^R = exp(a(z − 1)) in the unit disc fix,
 where a = λP are the arrivals of a round. In the mean queue over the clocks of a round, which gives
-the latency by Little's law, all cancels but one sum over these zeros (docs/sharing.md has the
+the latency by Little's law, all cancels but one sum over these zeros (sharing.md has the
 steps). With ρ = a/R, ω_k = exp(2πik/R), δ = ρH/P and y_k = ω_k·exp(δ(z_k − 1)), the mean latency in
 clocks is::
 

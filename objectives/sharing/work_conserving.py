@@ -8,7 +8,7 @@ are still in the pipeline.
 
 So the engine is a queue of M/D/c with c contexts, or of M/D/1. Calls do not arrive as a Poisson
 process, because each stream has a thread, a window of q calls, and a link before the engine. The
-corrections below are this module's own; ``docs/system.md`` gives their errors against the
+corrections below are this module's own; ``system.md`` gives their errors against the
 simulation. Waits of M/D/c: G. P. Cosmetatos, Some approximate equilibrium results for the
 multi-server queue (M/G/r), Operational Research Quarterly 27(3), 1976.
 """

@@ -31,13 +31,13 @@ def test_logca() -> None:
         )
     ]
     agreeing = "UltraSPARC T2 with AES, g1 {} B and g_{{A/2}} {} B ({} and {} with β = 1"
-    assert agreeing.format(*sizes) in read_page("docs/logca.md")
+    assert agreeing.format(*sizes) in read_page("docs/explanation/logca.md")
     speedup = float(offload(granularity=1024, **exact).speedup)
-    assert f"# {speedup:.2f}, {sizes[0]} B, {sizes[1]} B" in read_page("docs/logca.md")
+    assert f"# {speedup:.2f}, {sizes[0]} B, {sizes[1]} B" in read_page("docs/explanation/logca.md")
 
 
 def test_energy() -> None:
-    rows = read_table("docs/energy.md", "## An example")
+    rows = read_table("docs/explanation/energy.md", "## An example")
     for size, speedup, host, call, greenup, product in rows:
         found = everything(first_number(size), AES, clock=1.16e9, **row("ultrasparc-t2"))
         assert is_rounded(speedup, found["speedup"], 3)
@@ -48,7 +48,7 @@ def test_energy() -> None:
 
 
 def test_accelerometer() -> None:
-    rows = read_table("docs/accelerometer.md", "| threading | cores |")
+    rows = read_table("docs/explanation/accelerometer.md", "| threading | cores |")
     modes = {"Sync": SYNC, "Sync-OS": SYNC_OS, "Async": ASYNC}
     for name, cores, speedup, _, utilization, _, wait, _, tail, _ in rows:
         found = told(replace(modes[name], cores=int(cores)))
@@ -60,7 +60,7 @@ def test_accelerometer() -> None:
 
 def test_sharing() -> None:
     for load, period, printed, exact, *_ in read_table(
-        "docs/sharing_figures.md", "## Figure 2 of the paper"
+        "docs/validation/sharing_figures.md", "## Figure 2 of the paper"
     ):
         rate = float(load) / (8 * 10e-9)
         shared = round_robin(8, 4, 4, int(period), rate, 10e-9)
@@ -76,14 +76,14 @@ def test_communication(column: int, way: str, turn: str) -> None:
     program = load_dataflow(profile).including(["getchar", "putchar"])
     limits = local_or_global(program, ["load", turn, "store"], [np.inf]).iloc[0]
     names = ("computation", "local", "computation and local", "global")
-    rows = read_table("docs/communication_figures.md", "## Figures 5 and 6")
+    rows = read_table("docs/validation/communication_figures.md", "## Figures 5 and 6")
     for row, name in zip(rows, names, strict=True):
         assert is_rounded(row[column], float(limits[name])), name
 
 
 def test_partition() -> None:
     programs, architecture = Workloads.load(ROOT / "studies" / "profiles"), Architecture()
-    rows = {row[0]: row for row in read_table("docs/partition_figures.md", "| program | work |")}
+    rows = {row[0]: row for row in read_table("docs/validation/partition_figures.md", "| program | work |")}
     assert list(rows) == list(programs.names)
     for name, graphs in zip(programs.names, programs.graphs, strict=True):
         graph = graphs[0]
@@ -97,4 +97,4 @@ def test_partition() -> None:
 
 def test_accuracy() -> None:
     """The page of measured accuracy is written by its benchmark; one file is measured again."""
-    assert table_rows(MEASURED / "cesa_aes.csv") in read_page("docs/accuracy.md")
+    assert table_rows(MEASURED / "cesa_aes.csv") in read_page("docs/validation/accuracy.md")

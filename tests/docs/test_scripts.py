@@ -13,7 +13,7 @@ from tests.docs.pages import ROOT
 from tests.notebook import NOTEBOOK, executed, stored
 
 _SCRIPT = re.search(
-    r"^```python\n(.*?)^```", (ROOT / "docs" / "scripts.md").read_text(), re.M | re.S
+    r"^```python\n(.*?)^```", (ROOT / "docs" / "tutorials" / "scripts.md").read_text(), re.M | re.S
 )
 
 

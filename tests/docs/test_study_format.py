@@ -15,7 +15,7 @@ from dse.study.input_files import to_toml
 from tests.docs.pages import ROOT, load_script
 
 PROGRAM = load_script("docs/study_format.py")
-PAGE = ROOT / "docs" / "study-format.md"
+PAGE = ROOT / "docs" / "reference" / "study-format.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
 CSV = (
     "lanes,depth,banks,latency,area,host_load,host_load_before\n"

@@ -202,7 +202,7 @@ def test_regret_is_the_mean_loss_over_log_uniform_sizes() -> None:
     ],
 )
 def test_rules_of_measured_tables_lose_little(table: str, names: list[str]) -> None:
-    """All tables: docs/accuracy.md, by ``python -m benchmarks.measured_accuracy``."""
+    """All tables: docs/validation/accuracy.md, by ``python -m benchmarks.measured_accuracy``."""
     for one in (one for one in measured(table, *names) if one.shape.both):
         rule = make_rule(one)
         assert rule.regret[LEFT_OUT] <= 0.05

@@ -227,9 +227,9 @@ def test_a_number_is_kept_as_written_and_has_no_commas() -> None:
         ("1/s", "call/s", "'1/s' is a unit of frequency; a number in 'call/s' is needed"),
         ("call/s", "1/s", "'call/s' counts calls; a number in '1/s' is needed"),
         ("element", "1", "'element' counts elements; a plain number is needed"),
-        ("kLUT4", "LUT", "'kLUT4' is in LUT4, not LUT; docs/catalogs.md shows how they convert"),
-        ("LUT", "ALM", "'LUT' is in LUT, not ALM; docs/catalogs.md shows how they convert"),
-        ("ALM/bit", "LUT/bit", "'ALM/bit' is in ALM, not LUT; docs/catalogs.md shows how they"),
+        ("kLUT4", "LUT", "'kLUT4' is in LUT4, not LUT; docs/reference/catalogs.md shows"),
+        ("LUT", "ALM", "'LUT' is in LUT, not ALM; docs/reference/catalogs.md shows"),
+        ("ALM/bit", "LUT/bit", "'ALM/bit' is in ALM, not LUT; docs/reference/catalogs.md shows"),
     ],
 )
 def test_a_unit_that_does_not_fit_is_reported_in_words(given: str, wanted: str, words: str) -> None:

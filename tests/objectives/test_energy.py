@@ -236,7 +236,7 @@ maximize = "lanes"
 
 
 def test_what_the_document_says_of_a_host_that_waits() -> None:
-    text = (ROOT / "docs" / "energy.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "explanation" / "energy.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\d.]+) W \| (.*) \| (.*) \|$", text, re.MULTILINE)
     assert len(rows) == 4
     for idle, even, greenup in rows:

@@ -1,4 +1,4 @@
-"""The system of docs/portfolio.md, call by call: kernels, cores, a link, engines.
+"""The system of docs/explanation/portfolio.md, call by call: kernels, cores, a link, engines.
 
 Written from the words of that page; no formula of a model is used. Without polling, calls pass
 queue after queue, and each queue is replayed for all calls at once: a single server by Lindley's

@@ -1,4 +1,4 @@
-"""The system of docs/system.md, call by call: host threads, a link, shared engines.
+"""The system of docs/explanation/system.md, call by call: host threads, a link, shared engines.
 
 Written from the words of that page; no formula of a model is used. A call needs one event, the
 end of its set-up: the earliest of all streams is the next to join a link, so the end of its link's
@@ -31,7 +31,7 @@ EARLY = 1e-6  # [clock] what is late by the rounding of its time is in time
 
 @dataclass(frozen=True)
 class System:
-    """One design, in the words of docs/system.md; times in seconds, clocks where it says so."""
+    """One design, in the words of system.md; times in seconds, clocks where it says so."""
 
     total_streams: int
     streams: int  # that share one engine

@@ -1,4 +1,4 @@
-"""The system of docs/system.md with a process for each thread, call and engine.
+"""The system of docs/explanation/system.md with a process for each thread, call and engine.
 
 Slow, and there to be believed: an engine with fixed slots walks its schedule slot by slot, with a
 queue of calls for each stream. A work-conserving engine is a resource of contexts. Either enters a

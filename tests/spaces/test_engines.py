@@ -120,7 +120,7 @@ def test_every_measured_asic_is_an_entry() -> None:
 
 @pytest.mark.parametrize("name", ["engines", "hosts", "interfaces"])
 def test_pages_have_the_tables_of_the_catalogs(name: str) -> None:
-    text = (ROOT / "docs" / f"catalog-{name}.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / f"catalog-{name}.md").read_text(encoding="utf-8")
     rows = {"engines": "engine_rows", "hosts": "host_rows", "interfaces": "interface_rows"}
     table = PAGES["table"]([], PAGES[rows[name]]()).split("\n", 2)[2]
     assert text.endswith(table)

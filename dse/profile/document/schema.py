@@ -1,6 +1,6 @@
 """The fields of a profile.
 
-``docs/profile-format.md`` explains each field; ``dse schema profile`` prints the JSON Schema.
+``profile-format.md`` explains each field; ``dse schema profile`` prints the JSON Schema.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ EXCHANGE = next(
 
 
 def raw_split(program: Dataflow, chosen: set[str]) -> defaultdict[str, float]:
-    """Evaluate docs/communication.md sentence by sentence, for functions in several contexts."""
+    """Evaluate communication.md sentence by sentence, for functions in several contexts."""
     tree, n = program.tree, len(program.names)
     home: list[str] = []
     top: list[bool] = []

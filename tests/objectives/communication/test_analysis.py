@@ -167,7 +167,7 @@ def test_local_communication_gains_most_and_the_limit_is_the_same_for_both_algor
 
 
 def test_what_the_paper_concludes_of_the_decoder_holds_for_ours(jpeg: Dataflow) -> None:
-    """Section V; figures of ours in docs/communication_figures.md."""
+    """Section V; figures of ours in docs/validation/communication_figures.md."""
     assert list(busiest(jpeg).computation.index[:2]) == ["idct_1d", "convert_row"]
     work = dict(zip(jpeg.names, jpeg.computation_inclusive, strict=True))
     assert work["idct"] > work["colour_conversion"] > work["get_symbol"]

@@ -130,7 +130,7 @@ int main(void) {
 
 @needs_compiler
 def test_three_calls_over_the_same_data_move_it_once_or_three_times(tmp_path: Path) -> None:
-    """The example of docs/communication.md."""
+    """The example of docs/explanation/communication.md."""
     program = Dataflows((from_profile(profile_text(tmp_path, AGAIN)),))
     chosen = program.selection(["sum"])
     kept, anew = (acceleration(program, chosen, 2.0, keeps_data=k) for k in (1.0, 0.0))

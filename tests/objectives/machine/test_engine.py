@@ -16,7 +16,7 @@ from objectives.machine.engine import Elements, Engine, LanesFor, engine, lanes_
 
 # Hall, Olson and Chamberlain, Electronics 10(6):665, 2021, public-domain data set, C-slowed: C,
 # clock period [ns], slices; 6-input LUTs of a slice (two 4-input ones are 1.25 of them); largest
-# errors [%] of the fit to all points, of the clock and of the area, as docs/engine.md states them.
+# errors [%] of the fit to all points, of the clock and of the area, as engine.md states them.
 # Some points of each engine, the worst ones among them.
 MEASURED = {
     "aes-4-rounds": (
@@ -135,7 +135,7 @@ def test_replicated_lanes_against_measured_copies() -> None:
     copies, slices = np.array([(1, 6791), (2, 12998.5), (4, 25609), (8, 45852)], dtype=float).T
     got = measured_engine("aes-4-rounds", lanes=copies, pipeline_depth=1)
     error = got.engine_area / (1.25 * slices) - 1
-    assert error == pytest.approx([0.015, 0.060, 0.076, 0.202], abs=1e-3)  # as docs/engine.md says
+    assert error == pytest.approx([0.015, 0.060, 0.076, 0.202], abs=1e-3)  # as engine.md says
 
 
 def test_by_hand() -> None:

@@ -210,8 +210,8 @@ def test_a_study_without_organisations_compares_its_own(tmp_path: Path) -> None:
 
 
 def _documented(heading: str) -> pd.DataFrame:
-    """Return the first table under a heading of docs/partition_figures.md."""
-    text = (ROOT / "docs" / "partition_figures.md").read_text()
+    """Return the first table under a heading of docs/validation/partition_figures.md."""
+    text = (ROOT / "docs" / "validation" / "partition_figures.md").read_text()
     lines = re.findall(r"^\|(.*)\|$", text.partition(heading)[2].partition("\n## ")[0], re.M)
     head, _, *body = [[cell.strip() for cell in line.split("|")] for line in lines]
     return pd.DataFrame(body, columns=head).set_index(head[0]).astype(float)

@@ -1,4 +1,4 @@
-"""Times and utilizations of the models against the simulation of docs/portfolio.md."""
+"""Times and utilizations of the models against the simulation of docs/explanation/portfolio.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.objectives.portfolio.systems import Modelled, model_system, random_sy
 from tests.oracles.portfolio import Kernel, Observed, System, follow_events, replay_queues, simulate
 
 CALLS = 60_000
-RANGES = {1: (0.5, 0.3, 0.6), 2: (0.6, 0.4, 0.6), 4: (0.7, 0.5, 0.7)}  # of docs/portfolio.md
+RANGES = {1: (0.5, 0.3, 0.6), 2: (0.6, 0.4, 0.6), 4: (0.7, 0.5, 0.7)}  # of portfolio.md
 
 
 def test_two_simulations_of_one_system_agree() -> None:

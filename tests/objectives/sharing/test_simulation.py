@@ -14,7 +14,7 @@ from dse.problems import InputError
 from objectives.sharing import call_latency, call_service, departure_clocks, simulate
 
 CLOCK = 10e-9
-DOCS = Path(__file__).parents[3] / "docs" / "sharing_figures.md"
+DOCS = Path(__file__).parents[3] / "docs" / "validation" / "sharing_figures.md"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ function kernelWords(column, option) {
   if (!overview.blocks.some(([name, kind]) => name === column.name && kind === "kernel")) return option.replaceAll("_", " ");
   return kernelEngines(column.name, option).map(({ title, lines, count }) => `${title === worded(column.name) ? "" : `${title}: `}${count > 1 ? `${whole(count)} × ` : ""}${lines.join(", ")}`).join("\n") || option;
 }
-const isFlag = (column) => column.role === "variable" && column.number && column.unit === "1" && (column.flag ??= column.values.every((v) => v === 0 || v === 1));
+const isFlag = ({ name }) => overview.flags.includes(name);
 const valueWords = (column, row) => optionWords(column, column.values[row]);
 const listedWords = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
@@ -57,22 +57,24 @@ function sharersOf(row) {
   return { all: name ? plural(all, word) : "", each: each === null ? "" : plural(each, word) };
 }
 const linkWords = (column, row) => (column.name === "interface" ? "" : `${worded(column.name)} `) + valueWords(column, row);
+/* What is built in a design, as the object of "build". */
+function buildWords(row) {
+  const { engines, host, rest } = enginesOf(row), [block] = overview.blocks, link = byName.get(overview.link), { each } = sharersOf(row);
+  if (!engines.length) return "nothing: all kernels stay on the host";
+  const many = engines.some(({ count: built }) => built > 1), behind = link ? ` behind ${linkWords(link, row)}` : "", shared = each ? `, ${many ? "each " : ""}shared by ${each}` : "";
+  if (!block) return `an accelerator${behind}: ${rest.join(", ")}`;
+  const [{ title, count: number }] = engines, [name, kind] = block, word = name === "accelerator" || kind === "kernels" ? "accelerator" : "engine";
+  const one = engines.length === 1 && !many, counted = ({ title: engine, count: built }) => `${engine}${built > 1 ? ` (${whole(built)})` : ""}`;
+  if (kind === "engine") return `${one ? "one" : whole(number)} ${title} ${word}${one ? "" : "s"}${behind}${shared}`;
+  const kernels = `${one ? `an ${word}` : `${word}s`} for ${listedWords(engines.map(kind === "kernel" ? counted : ({ title: kernel }) => kernel))}`;
+  return kind === "kernel" ? `${kernels}${host.length ? `; keep ${listedWords(host)} on the host` : ""}` : `${kernels}${behind}${shared}`;
+}
 function buildSentence() {
   const { row, role } = chosen;
-  if (row === null) return ["No design on the front is left. ", "Allow an option again."];
-  const { engines, host, rest } = enginesOf(row), link = byName.get(overview.link), { each } = sharersOf(row);
-  const behind = link && engines.length ? ` behind ${linkWords(link, row)}` : "";
-  const many = engines.some(({ count: built }) => built > 1);
-  const shared = each && engines.length ? `, ${many ? "each " : ""}shared by ${each}` : "";
-  const kernels = overview.blocks.some(([, kind]) => kind === "kernel");
-  let built;
-  if (!overview.blocks.length) built = `an accelerator${behind}: ${rest.join(", ")}`;
-  else if (!engines.length) built = "nothing: all kernels stay on the host";
-  else if (kernels) built = `engines for ${listedWords(engines.map(({ title }) => title))}${host.length ? `; keep ${listedWords(host)} on the host` : ""}`;
-  else if (overview.blocks[0][1] === "kernels") built = `${engines[0].count > 1 ? `${whole(engines[0].count)} accelerators each` : "accelerators"} for ${listedWords(engines.map(({ title }) => title))}${behind}${shared}`;
-  else built = `${engines.map(({ title, count: many }) => (many > 1 ? `${whole(many)} engines ${title}` : `one engine ${title}`)).join(", ")}${rest.length && rest.length < 3 ? ` (${rest.join(", ")})` : ""}${behind}${shared}`;
-  if (role === "nearest") return [overview.missed || Object.keys(preferences.bounds).length ? "No design on the front meets the bounds. " : "Build nothing: no design is beneficial. ", `The nearest is design ${designs[row]}: ${built}.`];
-  return [`Build ${built}.`];
+  if (row === null) return ["No design on the front is left. Allow an option again."];
+  if (role === "recommended") return [`Build ${buildWords(row)}.`];
+  const missed = overview.missed || Object.keys(preferences.bounds).length;
+  return [missed ? "No design on the front meets the bounds." : "Build nothing.", small(`The nearest is design ${designs[row]}: ${buildWords(row)}.`)];
 }
 
 // tiles
@@ -114,7 +116,10 @@ function answerLines(row) {
     add("Bottleneck", explained.limits || (top ? "" : near), top && !explained.limits ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained}` : "");
     const next = nextStep(explained.changes);
     add("Next step", next ? stepWords(next) : "no single change within the space gains more than it costs");
-  } else add("Bottleneck", make("code", {}, data.explain + designs[row]), " shows it");
+  } else {
+    add("Bottleneck", nearestLimit(row));
+    add("More", make("code", {}, data.explain + designs[row]));
+  }
   const [check] = overview.assumptions;
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
   add("Confidence", [complete[0].toLowerCase(), assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
@@ -157,7 +162,7 @@ function alternativeColumns() {
   const add = (row, word) => { if (row !== null && row >= 0) shown.set(row, [...(shown.get(row) || []), word]); };
   add(chosen.row, chosen.role === "nearest" ? "nearest" : "recommended");
   for (const objective of objectives) add(objective.best, `${objective.direction === "maximize" ? "highest" : "lowest"} ${worded(objective.name)}`);
-  add(data.nash !== chosen.row && isOwn() === false ? data.nash : null, "equal weights");
+  add(data.nash !== chosen.row && isOwn() === false ? data.nash : null, "without preferences");
   for (const row of pins) add(row, "pinned");
   add(state.selected, "selected");
   return [...shown].map(([row, words]) => ({ row, words: words.length > 1 ? words.filter((word) => word !== "selected") : words }));

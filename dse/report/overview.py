@@ -18,6 +18,7 @@ import numpy as np
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import SUBSET, Choice
+from dse.explain.changes import describe_value
 from dse.explain.limits import Limits
 from dse.explain.provenance import InputProvenance
 from dse.explain.recommendation import Selection, select_designs
@@ -75,6 +76,8 @@ class Overview:
         The word and the count of the callers, such as ``("streams", 64)``.
     engines : mapping of int to float
         By number of a design on the front: the count of engines, if a model computes it.
+    flags : sequence of str
+        The variables with the values yes and no.
     limits : mapping of str to float
         By column: the upper bound that a constraint sets.
     assumptions : sequence of mapping
@@ -94,6 +97,7 @@ class Overview:
     link: str = ""
     sharers: tuple[str, float] = ("", 0.0)
     engines: Mapping[int, float] = field(default_factory=dict)
+    flags: Sequence[str] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
     assumptions: Sequence[Mapping[str, str]] = ()
     searched: Sequence[str] = ()
@@ -124,6 +128,7 @@ def make_overview(study: ResolvedStudy, result: Result, inputs: InputProvenance)
         link="" if study.kernels is not None else _link(evaluator),
         sharers=sharers,
         engines=_engines(evaluator, result),
+        flags=_flags(evaluator),
         limits=_limits(evaluator, result),
         assumptions=_assumptions(inputs),
         searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
@@ -141,6 +146,7 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "blocks": [[block.variable, block.kind] for block in overview.blocks],
         "link": overview.link,
         "sharers": list(overview.sharers),
+        "flags": list(overview.flags),
         "limits": as_data(overview.limits),
         "assumptions": list(overview.assumptions),
         "searched": list(overview.searched),
@@ -184,6 +190,16 @@ def _engines(evaluator: Evaluator, result: Result) -> dict[int, float]:
     (values,) = evaluator.model_graph.evaluate([("engines", {})], space.columns(points))
     counts: Array = np.broadcast_to(values, (1, len(front)))[0]
     return dict(zip(front.index.tolist(), counts.tolist(), strict=True))
+
+
+def _flags(evaluator: Evaluator) -> list[str]:
+    quantities = evaluator.model_graph.quantities
+    return [
+        name
+        for name, variable in evaluator.space.variables.items()
+        if not isinstance(variable, Choice)
+        and describe_value(variable, 1.0, quantities.get(name)) == "yes"
+    ]
 
 
 def _limits(evaluator: Evaluator, result: Result) -> dict[str, float]:

@@ -13,6 +13,7 @@
 * `audit`: models checked against their contract, before a search and after it.
 * `input_variation`: uncertain inputs at their middles, and input values at the limits of a range.
 * `target`: bounds on objectives, answered by the front.
+* `preferences`: weights, bounds and excluded options, which select among the designs on the front.
 * `graph_summary`: which model feeds which, and which variables affect which objectives.
 * `front`: the designs that no other dominates.
 """

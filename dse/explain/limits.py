@@ -144,6 +144,7 @@ def find_limits(
     batches = map(space.from_index, numbers) if small else [_points(evaluator, result.designs)]
     loosest = np.where(np.isin(np.arange(len(sizes)), near), _MORE[-1] * sizes, 0.0)
     points, values, amounts = _gather(evaluator, loosest, batches)
+    permitted = study.preferences.allow(space.labels(points), len(values))
 
     def search(k: int, more: float) -> tuple[Array, int | None]:
         """Return the best value of each objective, and the row that is recommended."""
@@ -151,7 +152,7 @@ def find_limits(
         allowed[k] = more * sizes[k]
         rows = np.flatnonzero((amounts <= allowed).all(axis=1))
         signed = values[rows] * evaluator.signs
-        row = select(signed) if len(rows) else None
+        row = select(signed, permitted[rows]) if len(rows) else None
         best = signed.min(axis=0, initial=np.inf) * evaluator.signs
         return best, None if row is None else int(rows[row])
 

@@ -92,17 +92,21 @@ class Selection:
 
 def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
     """Return which designs the answer of a result names; None if nothing is on the front."""
-    front, points = result.front, result.front.points
+    front, points, preferences = result.front, result.front.points, study.preferences
     if not len(front):
         return None
     target = study.target if result.target is not None else None
+    allowed = preferences.allow(front.designs, len(front))
     beneficial, meets = _accepted(study, result, points)
+    meets &= allowed
     among, numbers = beneficial & meets, front.designs.index.to_numpy()
+    objectives = preferences.weigh(front.objectives)
     if not among.any():
-        if target and not meets.any():
-            row = find_nearest(front, target.bounds)
+        bounds = [*(target.bounds if target else ()), *preferences.bounds]
+        if bounds and not meets.any():
+            row = find_nearest(objectives, points, bounds, allowed)
         else:
-            row, _ = find_best(front.objectives, points, main_objective(study.evaluator), meets)
+            row, _ = find_best(objectives, points, main_objective(study.evaluator), meets)
         return Selection(int(numbers[row]), NEAREST, row, beneficial, meets)
     row, least, equal = _select_row(study, result, points, among)
     runners_up = _runners_up(study, result, row, among)
@@ -110,16 +114,20 @@ def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
     return Selection(number, RECOMMENDED, row, beneficial, meets, least, equal, runners_up)
 
 
-def select_recommended(study: ResolvedStudy, result: Result, points: Array) -> int | None:
+def select_recommended(
+    study: ResolvedStudy, result: Result, points: Array, allowed: NDArray[np.bool_]
+) -> int | None:
     """Return the row that is recommended of feasible designs; None if none is good enough.
 
     Parameters
     ----------
     points : ndarray, shape (designs, objectives)
         Signed: lower is better. They need not be the values of the result.
+    allowed : ndarray of bool, shape (designs,)
+        Which designs have no excluded option.
     """
     rows = np.flatnonzero(is_nondominated(points))
-    among = np.logical_and(*_accepted(study, result, points[rows]))
+    among = np.logical_and(*_accepted(study, result, points[rows])) & allowed[rows]
     if not among.any():
         return None
     return int(rows[_select_row(study, result, points[rows], among)[0]])
@@ -128,10 +136,11 @@ def select_recommended(study: ResolvedStudy, result: Result, points: Array) -> i
 def _accepted(
     study: ResolvedStudy, result: Result, points: Array
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which designs are beneficial, and which meet the target."""
+    """Return which designs are beneficial, and which meet the target and preferred bounds."""
     values = points * study.evaluator.signs
     bounds = study.target.bounds if study.target and result.target is not None else ()
-    return are_beneficial(study.evaluator, values), meets_bounds(result.objectives, values, bounds)
+    meets = meets_bounds(result.objectives, values, (*bounds, *study.preferences.bounds))
+    return are_beneficial(study.evaluator, values), meets
 
 
 def _select_row(
@@ -139,11 +148,12 @@ def _select_row(
 ) -> tuple[int, Objective | None, int]:
     """Return the recommended row of a front, as `Selection` has it."""
     target = study.target if result.target is not None else None
-    free = free_objectives(result, target) if target else []
+    free, objectives = free_objectives(result, target) if target else [], result.objectives
+    objectives = study.preferences.weigh(objectives)
     if len(free) == 1:
-        row, equal = find_best(result.objectives, points, free[0], among)
+        row, equal = find_best(objectives, points, free[0], among)
         return row, free[0], equal
-    return find_nash_design(points, result.objectives, among), None, 1
+    return find_nash_design(points, objectives, among), None, 1
 
 
 def _runners_up(
@@ -379,7 +389,8 @@ def _reason(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     front, among = result.front, selection.among
     points = front.points[among]
     meets = f"meets {study.target.reach}" if study.target is not None else ""
-    weights = [f"{worded(o.name)} {o.weight:g}" for o in result.objectives if o.weight != 1]
+    objectives = study.preferences.weigh(result.objectives)
+    weights = [f"{worded(o.name)} {o.weight:g}" for o in objectives if o.weight != 1]
     largest = "largest Nash product"
     largest += f" with the weight {listed(weights)}" if weights else ""
     if selection.least is not None:

@@ -51,8 +51,11 @@ _FRONT = 1_000  # designs of a front that are all evaluated again
 LATER = "dse explain searches them"
 SLOW = "not searched: a guided search is for slow models"
 _LISTED = 3  # switch points in the answer
-Select: TypeAlias = Callable[[Array], int | None]
-"""The row that is recommended of feasible designs (designs, objectives), lower is better."""
+Select: TypeAlias = Callable[[Array, NDArray[np.bool_]], int | None]
+"""The row that is recommended of feasible designs (designs, objectives), lower is better.
+
+The second argument is which of them have no excluded option.
+"""
 Varied: TypeAlias = tuple[Array, NDArray[np.bool_]]
 """Values (1 + other values, designs, objectives), and whether designs are valid."""
 
@@ -293,10 +296,13 @@ def find_switch_points(
     if why:
         return SwitchPoints((), why)
 
-    def recommend(values: Array, valid: NDArray[np.bool_]) -> int | None:
+    labels = evaluator.space.labels(points)
+    allowed = study.preferences.allow(labels, len(numbers))
+
+    def recommend(values: Array, valid: NDArray[np.bool_], rows: NDArray[np.intp]) -> int | None:
         kept = np.flatnonzero(valid)
-        row = select(values[kept] * evaluator.signs) if len(kept) else None
-        return None if row is None else int(kept[row])
+        row = select(values[kept] * evaluator.signs, allowed[rows[kept]]) if len(kept) else None
+        return None if row is None else int(rows[kept[row]])
 
     def find_rows(
         asked: Sequence[tuple[StudyInput, tuple[float, ...]]], rows: NDArray[np.intp]
@@ -306,8 +312,7 @@ def find_switch_points(
         The first is at the input's own value.
         """
         for varied in vary_inputs(study, asked, {n: v[rows] for n, v in points.items()}):
-            found = [] if varied is None else [recommend(*v) for v in zip(*varied, strict=True)]
-            yield [None if row is None else int(rows[row]) for row in found]
+            yield [] if varied is None else [recommend(*v, rows) for v in zip(*varied, strict=True)]
 
     every = np.arange(len(numbers))
     (own,) = find_rows([(ranges[0][0], ())], every)
@@ -335,7 +340,6 @@ def find_switch_points(
         sides = [(bracket.given, (bracket.inside, bracket.outside)) for bracket in switching]
         pairs = zip(switching, find_rows(sides, every), strict=True)
         switching = [bracket for bracket, rows in pairs if not bracket.confirm(rows[1:])]
-    labels = evaluator.space.labels(points)
 
     def point(bracket: _Bracket) -> SwitchPoint:
         given, row = bracket.given, base if bracket.row is None else bracket.row

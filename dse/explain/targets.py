@@ -345,18 +345,32 @@ def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
     return meets_bounds(front.objectives, front.points * front.signs, bounds)
 
 
-def find_nearest(front: Front, bounds: Sequence[Bound]) -> int:
+def find_nearest(
+    objectives: Sequence[Objective],
+    points: Array,
+    bounds: Sequence[Bound],
+    allowed: NDArray[np.bool_],
+) -> int:
     """Return the row of a front that comes nearest to some bounds.
 
     It is the design whose largest miss is smallest, as a fraction of the bound; for a bound of 0,
     in the bound's unit. Of equals, it is the one with the largest Nash product.
+
+    Parameters
+    ----------
+    points : ndarray, shape (designs, objectives)
+        A front, signed: lower is better.
+    allowed : ndarray of bool, shape (designs,)
+        Which designs it may be; all, if it is none.
     """
-    missed = np.zeros(len(front))
+    names, missed = [o.name for o in objectives], np.zeros(len(points))
     for bound in bounds:
-        values = front.designs[bound.objective].to_numpy(dtype=np.float64)
+        position = names.index(bound.objective)
+        values = points[:, position] * objectives[position].sign
         short = np.where(bound.reached(values), 0.0, np.abs(values - bound.value))
         missed = np.maximum(missed, short / (abs(bound.value) or 1.0))
-    return find_nash_design(front.points, front.objectives, missed == missed.min())
+    among = allowed if allowed.any() else np.ones(len(points), dtype=bool)
+    return find_nash_design(points, objectives, among & (missed == missed[among].min()))
 
 
 def find_best(

@@ -73,8 +73,7 @@ function buildSentence() {
   const { row, role } = chosen;
   if (row === null) return ["No design on the front is left. Allow an option again."];
   if (role === "recommended") return [`Build ${buildWords(row)}.`];
-  const missed = overview.missed || Object.keys(preferences.bounds).length;
-  return [missed ? "No design on the front meets the bounds." : "Build nothing.", small(`The nearest is design ${designs[row]}: ${buildWords(row)}.`)];
+  return [role === "missed" ? "No design on the front meets the bounds." : "Build nothing.", small(`The nearest is design ${designs[row]}: ${buildWords(row)}.`)];
 }
 
 // tiles
@@ -160,7 +159,7 @@ const changedValue = (value, unit, change, better) => [make("b", {}, brief(value
 function alternativeColumns() {
   const shown = new Map();
   const add = (row, word) => { if (row !== null && row >= 0) shown.set(row, [...(shown.get(row) || []), word]); };
-  add(chosen.row, chosen.role === "nearest" ? "nearest" : "recommended");
+  add(chosen.row, chosen.role === "recommended" ? "recommended" : "nearest");
   for (const objective of objectives) add(objective.best, `${objective.direction === "maximize" ? "highest" : "lowest"} ${worded(objective.name)}`);
   add(data.nash !== chosen.row && isOwn() === false ? data.nash : null, "without preferences");
   for (const row of pins) add(row, "pinned");

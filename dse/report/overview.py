@@ -17,13 +17,14 @@ import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
+from dse.evaluate.preferences import Preferences
 from dse.evaluate.space import SUBSET, Choice
 from dse.explain.changes import describe_value
 from dse.explain.limits import Limits
 from dse.explain.provenance import InputProvenance
 from dse.explain.recommendation import Selection, select_designs
 from dse.explain.switch_points import SwitchPoints
-from dse.explain.targets import main_objective
+from dse.explain.targets import free_objectives, main_objective
 from dse.model.quantity import Array
 from dse.model.values import as_data, percent, show, worded
 from dse.result.record import Result
@@ -60,9 +61,9 @@ class Overview:
     Parameters
     ----------
     rejected : frozenset of int
-        The numbers of designs on the front that are not beneficial or miss the target.
-    missed : bool
-        Whether no design of the front meets the target.
+        The numbers of designs on the front that are not beneficial.
+    preferences : Preferences
+        The preferences of the study.
     free, main : str
         The objective to optimize among the designs that meet the target, empty for the Nash
         product; and the main objective.
@@ -89,7 +90,7 @@ class Overview:
     """
 
     rejected: frozenset[int] = frozenset()
-    missed: bool = False
+    preferences: Preferences = field(default_factory=Preferences)
     free: str = ""
     main: str = ""
     bounds: Sequence[tuple[str, str, float]] = ()
@@ -114,14 +115,15 @@ def make_overview(study: ResolvedStudy, result: Result, inputs: InputProvenance)
     """
     evaluator, selection = study.evaluator, select_designs(study, result)
     target = study.target if result.target is not None else None
+    free = free_objectives(result, target) if target else []
     sharers = next(
         ((name, result.constants[name][0]) for name in _SHARERS if name in result.constants),
         ("", 0.0),
     )
     return Overview(
         rejected=_rejected(result, selection),
-        missed=selection is not None and not selection.meets.any(),
-        free=selection.least.name if selection is not None and selection.least else "",
+        preferences=study.preferences,
+        free=free[0].name if len(free) == 1 else "",
         main=main_objective(evaluator).name,
         bounds=[(b.objective, b.sign, b.value) for b in target.bounds] if target else [],
         blocks=_blocks(study),
@@ -139,7 +141,14 @@ def make_overview(study: ResolvedStudy, result: Result, inputs: InputProvenance)
 def overview_data(overview: Overview) -> dict[str, Any]:
     """Return what does not depend on the designs that the page holds, ready for JSON."""
     return {
-        "missed": overview.missed,
+        "preferences": {
+            "weights": dict(overview.preferences.weights),
+            "bounds": {b.objective: as_data(b.value) for b in overview.preferences.bounds},
+            "excluded": {
+                name: [_written(option) for option in options]
+                for name, options in overview.preferences.excluded.items()
+            },
+        },
         "free": overview.free,
         "main": overview.main,
         "bounds": [[name, sign, as_data(value)] for name, sign, value in overview.bounds],
@@ -153,10 +162,17 @@ def overview_data(overview: Overview) -> dict[str, Any]:
     }
 
 
+def _written(option: str | float) -> str:
+    """Return an option as the page's script writes it: whole numbers without a point."""
+    if isinstance(option, str):
+        return option
+    return str(int(option)) if float(option).is_integer() else repr(float(option))
+
+
 def _rejected(result: Result, selection: Selection | None) -> frozenset[int]:
     if selection is None:
         return frozenset()
-    return frozenset(result.front.designs.index[~selection.among].tolist())
+    return frozenset(result.front.designs.index[~selection.beneficial].tolist())
 
 
 def _blocks(study: ResolvedStudy) -> list[Block]:

@@ -7,8 +7,10 @@ const equalLogs = 1e-9; // a difference of two logarithms that rounding explains
 const decadesOfLogs = 2; // values over more decades are compared by logarithm, as there
 const tiniest = 2 ** -1022;
 const signOf = ({ direction }) => (direction === "minimize" ? 1 : -1);
-const ownWeights = () => Object.fromEntries(objectives.map(({ name, weight }) => [name, weight]));
-const preferences = { weights: ownWeights(), bounds: {}, excluded: {} };
+/* The preferences of the study; the reader's begin with them. */
+const ownPreferences = () => JSON.parse(JSON.stringify({ ...overview.preferences, weights: { ...Object.fromEntries(objectives.map(({ name, weight }) => [name, weight])), ...overview.preferences.weights } }));
+const preferences = ownPreferences();
+const targetBounds = overview.bounds.map(([name, sign, value]) => ({ name, sign, value: real(value) }));
 
 /* Values scaled to [0, 1], 0 best, in the logarithm if they span decades. */
 function scaledLosses(values, sign) {
@@ -60,24 +62,23 @@ const boundSign = (objective) => (objective.direction === "minimize" ? "<=" : ">
 function recommend({ weights, bounds, excluded }) {
   const allowed = front.filter((row) => Object.entries(excluded).every(([name, options]) => !options.includes(optionText(name, row))));
   const own = Object.entries(bounds).map(([name, value]) => ({ name, sign: boundSign(objectiveOf.get(name)), value }));
-  const meets = allowed.filter((row) => own.every(({ name, sign, value }) => compared[sign](byName.get(name).values[row], value)));
+  const asked = [...targetBounds, ...own], meets = allowed.filter((row) => asked.every(({ name, sign, value }) => compared[sign](byName.get(name).values[row], value)));
   const among = meets.filter((row) => !rejected.has(row));
   if (among.length) {
     const free = objectiveOf.get(overview.free);
     return { row: free ? bestRow(among, free, weights) : nashRow(among, weights), role: "recommended", among };
   }
   if (!allowed.length) return { row: null, role: "none", among };
-  const target = overview.bounds.map(([name, sign, value]) => ({ name, sign, value: real(value) }));
-  if (!meets.length || overview.missed) return { row: nearestRow(allowed, [...target, ...own], weights), role: "nearest", among };
+  if (!meets.length) return { row: nearestRow(allowed, asked, weights), role: "missed", among };
   return { row: bestRow(meets, objectiveOf.get(overview.main), weights), role: "nearest", among };
 }
 const optionText = (name, row) => String(byName.get(name).values[row]);
 
 // controls
 const chosen = { row: null, role: "none", among: [] }; // the recommendation now
+const sortedPreferences = ({ weights, bounds, excluded }) => [weights, bounds, excluded].map((part) => Object.entries(part).sort());
 function isOwn() {
-  const { weights, bounds, excluded } = preferences, own = ownWeights();
-  return objectives.every(({ name }) => weights[name] === own[name]) && !Object.keys(bounds).length && !Object.keys(excluded).length;
+  return JSON.stringify(sortedPreferences(preferences)) === JSON.stringify(sortedPreferences(ownPreferences()));
 }
 /* Follow changed preferences in all that shows the recommendation. */
 function followPreferences(settled = true) {
@@ -90,8 +91,8 @@ function followPreferences(settled = true) {
   if (settled) saveState(true);
 }
 function tellPreferences() {
-  const { weights, bounds, excluded } = preferences, own = ownWeights(), words = [];
-  for (const { name } of objectives) if (weights[name] !== own[name]) words.push(`${worded(name)} weighs ${digits(weights[name])}`);
+  const { weights, bounds, excluded } = preferences, words = [];
+  for (const { name, weight } of objectives) if (weights[name] !== weight) words.push(`${worded(name)} weighs ${digits(weights[name])}`);
   for (const [name, value] of Object.entries(bounds)) words.push(`${worded(name)} ${boundWord(objectiveOf.get(name))} ${quantity(value, byName.get(name).unit)}`);
   for (const [name, options] of Object.entries(excluded)) words.push(`${worded(name)} not ${options.join(", ")}`);
   $("preferred").textContent = words.length ? words.join("; ") : "weights, bounds and excluded options";
@@ -189,7 +190,7 @@ function connectPreferences() {
     if (value) excludeOption(...JSON.parse(value));
   });
   $("reset-preferences").addEventListener("click", () => {
-    Object.assign(preferences, { weights: ownWeights(), bounds: {}, excluded: {} });
+    Object.assign(preferences, ownPreferences());
     showPreferences();
     followPreferences();
   });
@@ -198,8 +199,8 @@ function connectPreferences() {
 }
 /* The study with the preferences as its table [recommend]. */
 function studyWithPreferences() {
-  const { weights, bounds, excluded } = preferences, own = ownWeights();
-  const changed = Object.fromEntries(Object.entries(weights).filter(([name, weight]) => weight !== own[name]));
+  const { weights, bounds, excluded } = preferences;
+  const changed = Object.fromEntries(Object.entries(weights).filter(([name, weight]) => weight !== objectiveOf.get(name).weight));
   const require = Object.entries(bounds).map(([name, value]) => {
     const { unit } = byName.get(name);
     return `${writtenNode({ is: "name", name })} ${boundSign(objectiveOf.get(name))} ${tomlNumber(value)}${unit && unit !== "1" ? ` ${unit}` : ""}`;
@@ -219,6 +220,6 @@ function openPreferences(given, lost) {
   const weights = some("weights", ([name, weight]) => known(name) && Number.isFinite(weight) && weight >= 0);
   const bounds = some("bounds", ([name, value]) => known(name) && Number.isFinite(value));
   const excluded = some("excluded", ([name, options]) => Array.isArray(options) && (byName.has(name) || (lost.add(`the variable ${name}`), false)));
-  Object.assign(preferences, { weights: { ...ownWeights(), ...weights }, bounds, excluded });
+  Object.assign(preferences, { weights: { ...ownPreferences().weights, ...weights }, bounds, excluded });
   Object.assign(chosen, recommend(preferences));
 }

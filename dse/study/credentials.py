@@ -139,10 +139,12 @@ def safe_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
 def deciding_content(content: Mapping[str, Any]) -> str:
     """Return, as JSON, the part of a study's content that decides its result.
 
-    It leaves out passwords, the time limit, and the target, whose constraints `resolve` adds.
+    It leaves out passwords, the time limit, the preferences, and the target, whose constraints
+    `resolve` adds.
     """
     run, search = content.get("run"), content.get("search")
-    decides = _masked({name: table for name, table in content.items() if name != "target"})
+    kept = {n: table for n, table in content.items() if n not in ("target", "recommend")}
+    decides = _masked(kept)
     if isinstance(run, Mapping) and isinstance(run.get("storage"), str):
         decides["run"]["storage"] = shown_url(run["storage"])
     if isinstance(search, Mapping):

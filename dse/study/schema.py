@@ -507,6 +507,23 @@ class TargetTable(Table):
     )
 
 
+class RecommendTable(Table):
+    """The preferences that select the recommended design among the designs on the front."""
+
+    weights: dict[str, Annotated[Finite, Field(ge=0, le=100)]] = Field(
+        default_factory=dict,
+        description="the weight of an objective in the recommendation, such as { area = 0.5 }",
+    )
+    require: list[StrictStr] = Field(
+        default_factory=list,
+        description='bounds of the recommended design, such as "area <= 200 kLUT"',
+    )
+    exclude: dict[str, list[Finite | StrictStr]] = Field(
+        default_factory=dict,
+        description='options that it must not have, such as { interface = ["axi-dma"] }',
+    )
+
+
 class RunTable(Table):
     """Where the work is done and kept."""
 
@@ -598,6 +615,9 @@ class StudyFile(Table):
         default_factory=list, description="conditions that a design must satisfy"
     )
     target: TargetTable | None = Field(None, description="the values to meet")
+    recommend: Annotated[
+        RecommendTable, Field(description="the preferences of the recommendation")
+    ] = Field(default_factory=RecommendTable)
     uncertainty: Annotated[
         UncertaintyTable, Field(description="the samples of uncertain inputs")
     ] = Field(default_factory=UncertaintyTable)  # type: ignore[arg-type]

@@ -114,7 +114,7 @@ def test_a_declared_range_is_searched_and_counts_are_not_halved() -> None:
 def test_guided_searches_and_other_recommendations_are_not_searched() -> None:
     study = dse.from_mapping(small(), {"machine": machine})
     result = study.run(workers=1)
-    other = find_switch_points(study, result, 95, lambda points: 0)
+    other = find_switch_points(study, result, 95, lambda points, allowed: 0)
     assert other is not None
     assert not other.points
     assert "not searched" in other.fields["switch points"]

@@ -13,11 +13,13 @@ from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
+import dse
 from dse.api import StudyResult
 from dse.evaluate.front import find_nash_design
 from tests.browser import click, open_report
 from tests.report.examples import STUDY
 from tests.report.test_linked_browser import by_id, download
+from tests.toy import written
 
 RECOMMENDED = """
 return arguments[0].map((preferences) => {
@@ -68,6 +70,37 @@ def test_fifty_preferences_move_the_recommendation_as_python_says(
     assert [role for _, role in shown] == ["recommended"] * 50
     assert [number for number, _ in shown] == [preferred(found, case) for case in cases]
     assert len({number for number, _ in shown}) > 10
+
+
+def test_the_page_and_the_saved_study_recommend_as_the_run_does(
+    chrome: Chrome, tmp_path: Path, downloads: Path
+) -> None:
+    """Preferences of a study are the page's first, and a saved study has the page's last ones."""
+    text = '[recommend]\nweights = { cost = 0.5 }\nrequire = ["cost <= 15 kLUT"]\n'
+    text += "exclude = { lanes = [14, 15, 16] }\n"
+    path = written(tmp_path)
+    path.write_text(path.read_text() + text)
+    result = dse.load(path).run(tmp_path / "run")
+    open_report(chrome, tmp_path / "run" / "report.html")
+    now = "return [designs[chosen.row], chosen.role]"
+    (first,) = result.answer().designs[:1]
+    assert chrome.execute_script(now) == [first.design, "recommended"]
+    assert not by_id(chrome, "reset-preferences").is_enabled()
+    change = """
+    preferences.weights.cost = 2;
+    preferences.bounds.speed = 1.5;
+    preferences.excluded.lanes.push("2");
+    followPreferences();
+    document.getElementById("preferences").open = true;
+    """
+    chrome.execute_script(change)
+    design, role = chrome.execute_script(now)
+    assert design != first.design
+    assert role == "recommended"
+    path.write_text(download(chrome, "save-study", downloads / "study.toml"))
+    again = dse.load(path).run(tmp_path / "run")
+    assert again.answer().designs[0].design == design
+    assert len(again.front) == len(result.front)
 
 
 def test_preferences_are_followed_kept_in_the_address_and_saved_as_a_study(

@@ -12,6 +12,8 @@
     Objectives with their conditions, scenarios and weights.
 `constraints`
     Constraints, relations, free quantities and the target.
+`preferences`
+    Weights, bounds and excluded options of the recommendation.
 `uncertainty`
     Distributions and samples of uncertain inputs.
 `plots`
@@ -35,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.model_graph import ModelGraph, conflicts, required_constraints
+from dse.evaluate.preferences import Preferences
 from dse.evaluate.samples import Uncertainty
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
@@ -58,6 +61,7 @@ from dse.study.resolve.plots import (
     resolve_curves,
     resolve_regions,
 )
+from dse.study.resolve.preferences import resolve_preferences
 from dse.study.resolve.scope import Scope
 from dse.study.resolve.uncertainty import Sampling, sample_study
 from dse.study.resolve.variables import resolve_variables
@@ -77,6 +81,8 @@ class Resolved:
         Models, space, objectives and constraints.
     target : Target or None
         The target, if the study has one.
+    preferences : Preferences
+        The weights, bounds and excluded options that select the recommended design.
     regions : RegionsPlan or None
         Along what bottlenecks are looked for.
     curves : sequence of CurvePlan
@@ -101,6 +107,7 @@ class Resolved:
 
     evaluator: Evaluator
     target: Target | None = None
+    preferences: Preferences = field(default_factory=Preferences)
     regions: RegionsPlan | None = None
     curves: Sequence[CurvePlan] = ()
     sections: Sequence[tuple[str, Writer]] = ()
@@ -143,9 +150,15 @@ def resolve(
         from dse.study.resolve.table import resolve_table
 
         evaluator, target, path = resolve_table(file, folder, findings)
+        clock = evaluator.model_graph.constants.get("clock")
+        preferences = resolve_preferences(
+            file, evaluator.objectives, evaluator.space, clock, findings
+        )
+        findings.finish_stage()
         return Resolved(
             evaluator=evaluator,
             target=target,
+            preferences=preferences,
             sections=code.sections,
             files=[path],
             section_files=code.section_files,
@@ -204,9 +217,14 @@ def resolve(
     findings.finish_stage()
     if kernels:  # Stage 4: the designs of each kernel that a system may need.
         evaluator = kernels.search(evaluator, findings)
+    preferences = resolve_preferences(
+        file, evaluator.objectives, evaluator.space, scope.clock, findings
+    )
+    findings.finish_stage()
     return Resolved(
         evaluator=evaluator,
         target=target,
+        preferences=preferences,
         regions=regions,
         curves=curves,
         sections=code.sections,

@@ -1,0 +1,62 @@
+"""Preferences: weights of objectives, bounds and excluded options, which select the recommendation.
+
+They select among the designs on the front, and change neither the search nor the front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dse.evaluate.criteria import Objective
+from dse.evaluate.target import Bound
+from dse.model.quantity import Array
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """The preferences of a reader or a study.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        By objective: its exponent in the Nash product. It replaces the objective's own weight.
+    bounds : tuple of Bound
+        The values that the recommended design must meet.
+    excluded : mapping of str to tuple
+        By variable: the options or numbers that it must not have.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    bounds: tuple[Bound, ...] = ()
+    excluded: Mapping[str, tuple[str | float, ...]] = field(default_factory=dict)
+
+    def weigh(self, objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+        """Return objectives with their preferred weights."""
+        return tuple(replace(o, weight=self.weights.get(o.name, o.weight)) for o in objectives)
+
+    def allow(self, labels: Mapping[str, Any] | pd.DataFrame, count: int) -> NDArray[np.bool_]:
+        """Return which designs have no excluded option.
+
+        Parameters
+        ----------
+        labels : mapping of str to array of shape (designs,)
+            The options and numbers of variables.
+        """
+        allowed = np.ones(count, dtype=bool)
+        for name, options in self.excluded.items():
+            allowed &= ~np.isin(np.asarray(labels[name]), np.asarray(options))
+        return allowed
+
+    def meet(self, objectives: Sequence[Objective], values: Array) -> NDArray[np.bool_]:
+        """Return which designs meet all bounds; of the values, signs are as they are."""
+        names = [o.name for o in objectives]
+        meets = np.ones(len(values), dtype=bool)
+        for bound in self.bounds:
+            meets &= bound.reached(values[:, names.index(bound.objective)])
+        return meets

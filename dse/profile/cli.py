@@ -70,6 +70,11 @@ class ProfileCommand(click.Command):
 @option("--no-cache", is_flag=True, help="Simulate no cache.")
 @option("--no-transfers", is_flag=True, help="Do not follow data between functions.")
 @option(
+    "--no-libraries",
+    is_flag=True,
+    help="Do not count the instructions of libraries, in a second run under valgrind.",
+)
+@option(
     "--critical-path",
     "critical_paths",
     is_flag=True,
@@ -177,6 +182,7 @@ def _measured(
         caches=() if settings["no_cache"] else caches,
         transfers=not settings["no_transfers"],
         critical_paths=settings["critical_paths"],
+        libraries=not settings["no_libraries"],
         chunk=settings["chunk"],
         optimisation=settings["optimisation"],
         functions=tuple(n for name in names.split(",") if (n := name.strip())) if names else None,

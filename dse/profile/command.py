@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -29,11 +30,13 @@ from dse.profile.build.runtime_options import (
 )
 from dse.profile.build.toolchain import Choice, Toolchain, find_toolchain
 from dse.profile.compiler.parts import Parts, parts_of
-from dse.profile.critical_path.build import NotMeasuredError, build_timed_program
-from dse.profile.critical_path.measure import copy_input, measure_critical_paths
-from dse.profile.document import CacheLevels, Profile, Program, Run, Settings
-from dse.profile.errors import cannot
+from dse.profile.critical_path.build import build_timed_program
+from dse.profile.critical_path.measure import measure_critical_paths
+from dse.profile.document import CacheLevels, LibraryWork, Profile, Program, Run, Settings
+from dse.profile.errors import NotMeasuredError, cannot
+from dse.profile.library.measure import build_plain_program, measure_libraries
 from dse.profile.run.assembly import Assembly
+from dse.profile.run.inputs import keep_input
 from dse.profile.run.lines import with_lines
 from dse.profile.run.names import function_names
 from dse.profile.run.result import read_result
@@ -44,6 +47,10 @@ KENTER = CacheLevels(l1=32 << 10, l2=4 << 20, line=64)
 
 USUAL = CacheLevels(l1=32 << 10, l2=4 << 20, line=64, l1_ways=8, l2_ways=16)
 """The same sizes in as many ways as usual: where an array happens to begin decides little."""
+
+FEW_CALLS = 1e-6
+"""Calls of libraries per instruction below which their work is not counted: less than about 1 %,
+if a call takes 10,000 instructions."""
 
 NARROW = 2**16 - 2
 """Blocks that fit in two bytes a cell of the shadow memory; more take four."""
@@ -63,6 +70,8 @@ class Options:
         Cache configurations to simulate, each with its results; empty: only counts.
     transfers : bool
         Whether to follow data between functions.
+    libraries : bool
+        Whether to run the program again under valgrind, for the instructions of its libraries.
     critical_paths : bool
         Whether to run the program a second time, for the critical path of each function.
     chunk : int
@@ -86,6 +95,7 @@ class Options:
     arguments: tuple[str, ...] = ()
     caches: tuple[CacheLevels, ...] = (USUAL,)
     transfers: bool = True
+    libraries: bool = True
     critical_paths: bool = False
     chunk: int = 1
     optimisation: int = 1
@@ -227,19 +237,60 @@ def profile_program(
         if notice:
             for sentence in forewarned(built.tables["foreign"]):
                 notice(sentence)
-        if not options.critical_paths:
+        if not (options.critical_paths or options.libraries):
             return measure(built, stdin=stdin, stdout=stdout, progress=progress)
-        given = folder / "input"
-        copy_input(stdin, given)
-        with given.open("rb") as first, given.open("rb") as second:
+        further = folder / "input"
+        with keep_input(stdin, further) as first:
             profile = measure(built, stdin=first, stdout=stdout, progress=progress)
-            return _with_critical_paths(profile, built, second, folder, progress)
+        if options.libraries:
+            profile = _with_libraries(profile, built, further, folder, progress)
+        if options.critical_paths:
+            profile = _with_critical_paths(profile, built, further, folder, progress)
+        return profile
+
+
+def _with_libraries(
+    profile: Profile,
+    built: Built,
+    given: Path,
+    folder: Path,
+    progress: Callable[[float, int], None] | None,
+) -> Profile:
+    """Return a profile with the work of libraries, or with the reason why it has none."""
+    calls = sum(f.invocations for f in profile.functions if f.foreign)
+    executed = sum(block.executions * block.area for block in profile.blocks)
+    if not profile.run.complete or calls < FEW_CALLS * executed:
+        return profile
+    options, own = built.options, {f.symbol for f in profile.functions if not f.foreign}
+    variables = environment(options.environment)
+    try:
+        plain = build_plain_program(built.parts, built.toolchain, built.cxx, folder)
+        with given.open("rb") as stdin:
+            work = measure_libraries(
+                plain, own, options.arguments, options.limits, variables, stdin, folder, progress
+            )
+    except NotMeasuredError as error:
+        note = f"instructions of libraries were not counted: {error}"
+        return profile.model_copy(update={"notes": (*profile.notes, note)})
+    functions = tuple(
+        f.model_copy(
+            update={
+                "libraries": tuple(
+                    LibraryWork(library=library, instructions=instructions)
+                    for library, instructions in work.get(f.symbol, Counter()).most_common()
+                )
+            }
+        )
+        for f in profile.functions
+    )
+    run = profile.run.model_copy(update={"libraries_counted": True})
+    return profile.model_copy(update={"functions": functions, "run": run})
 
 
 def _with_critical_paths(
     profile: Profile,
     built: Built,
-    stdin: IO[Any],
+    given: Path,
     folder: Path,
     progress: Callable[[float, int], None] | None,
 ) -> Profile:
@@ -249,14 +300,11 @@ def _with_critical_paths(
     options = built.options
     try:
         timed = build_timed_program(built.parts, built.toolchain, built.cxx, folder)
-        paths = measure_critical_paths(
-            timed,
-            options.arguments,
-            options.limits,
-            environment(options.environment),
-            stdin,
-            progress,
-        )
+        variables = environment(options.environment)
+        with given.open("rb") as stdin:
+            paths = measure_critical_paths(
+                timed, options.arguments, options.limits, variables, stdin, progress
+            )
     except NotMeasuredError as error:
         note = f"critical paths were not measured: {error}"
         return profile.model_copy(update={"notes": (*profile.notes, note)})

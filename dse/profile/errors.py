@@ -14,3 +14,7 @@ def cannot(source: str, message: str, remedy: str = "", where: str = "") -> Inpu
           give a C or C++ source
     """
     return InputError(source, [Problem(where, message, remedy)])
+
+
+class NotMeasuredError(Exception):
+    """The reason why a further run of a program gave no result."""

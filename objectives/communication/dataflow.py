@@ -162,6 +162,8 @@ class Kinds(NamedTuple):
     """Library functions that do input or output."""
     linked: Mapping[str, str] = MappingProxyType({})
     """Functions of other objects than the program's, each with its object."""
+    calling: Mapping[str, str] = MappingProxyType({})
+    """Functions that spend time in libraries that were not profiled, each with the reason."""
 
 
 def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
@@ -189,6 +191,7 @@ def bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
     reasons |= dict.fromkeys(kinds.excluded, "the study excludes it")
     for name, way in _ways(tree, names, kinds.excluded, kinds.included).items():
         reasons[name] = f"calls {way[-1]}, which no accelerator is for"
+    reasons |= kinds.calling
     allocating = frozenset(filter(_ALLOCATION.match, names))
     for text, kind in (("allocates or frees memory", allocating), ("does I/O", kinds.io)):
         for name, way in _ways(tree, names, kind, kinds.included).items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from dse.model import Array
+from dse.model.values import percent
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile, Transfer
 from objectives.communication.dataflow import (
@@ -62,6 +64,9 @@ def _dataflow(program: Program, name: str) -> Dataflow:
 
 # -------------------------------------------------------------------------- a profile of this tool
 
+_SEEN = 0.01
+"""The fraction of a function's work in a library from which the function stays on the host."""
+
 _COLUMNS = ("invocations", "computation", "local_bytes", "working_set", "call_working_set")
 _MATRICES = ("transfers", "transfers_into", "transfers_out", "fetched", "returned")
 
@@ -89,6 +94,11 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         for name in _COLUMNS
     }
     measured |= {name: _matrix(rows, at) for name, rows in tables.items()}
+    work, read = _library_work(profile, measured)
+    measured["computation"] += work
+    measured["local_bytes"] += read
+    tree = replace(tree, computation=tree.computation + _spread(tree, work))
+    inclusive = np.bincount(tree.function, tree.inclusive, len(names)).astype(np.float64)
     return Dataflow(
         program,
         names,
@@ -102,9 +112,49 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
             library=frozenset(f.name for f in functions if f.foreign),
             system=frozenset(f.name for f in functions if f.system),
             io=frozenset(f.name for f in functions if f.io),
+            calling=_calling(profile, work, inclusive),
         ),
         **measured,
     )
+
+
+def _library_work(profile: Profile, measured: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Return computation and local bytes of the libraries that each function calls, shape (names,).
+
+    An instruction of a library computes and reads as one of the program does in the mean.
+    """
+    executed = float(sum(block.executions * block.area for block in profile.blocks)) or 1.0
+    work = np.zeros_like(measured["computation"])
+    for i, function in enumerate(profile.functions):
+        work[i] = sum(each.instructions for each in function.libraries) / executed
+    read = measured["local_bytes"].sum() + measured["transfers"].sum()
+    return work * measured["computation"].sum(), work * read
+
+
+def _spread(tree: CallTree, work: Array) -> Array:
+    """Return each context's part of its function's work, by invocations, shape (nodes,)."""
+    invocations = np.bincount(tree.function, tree.invocations, len(work))[tree.function]
+    return np.asarray(
+        work[tree.function] * tree.invocations / np.where(invocations > 0, invocations, 1.0)
+    )
+
+
+def _calling(profile: Profile, work: Array, inclusive: Array) -> dict[str, str]:
+    """Return the functions that stay for a library's work, each with the reason.
+
+    The C library is no reason: its functions that touch the program's memory are followed.
+    """
+    found = {}
+    for i, function in enumerate(profile.functions):
+        total = sum(each.instructions for each in function.libraries)
+        for each in function.libraries:
+            part = each.instructions / total * work[i] / inclusive[i]
+            if part >= _SEEN and not each.library.startswith("libc.so"):
+                found[function.name] = (
+                    f"{percent(part)} of its work is in {each.library}, which was not profiled"
+                )
+                break
+    return found
 
 
 def _critical_path(profile: Profile, tree: CallTree, size: int) -> Array | None:

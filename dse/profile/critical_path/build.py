@@ -17,13 +17,10 @@ from dse.profile.build.irtext import parse_module
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.compiler.parts import Parts
 from dse.profile.critical_path.rewrite import DEPTH, insert_times
+from dse.profile.errors import NotMeasuredError
 
 _RUNTIME = Path(__file__).with_name("runtime.c")
 _SETTINGS = '__attribute__((visibility("hidden"))) const char __dse_result_file[] = {};\n'
-
-
-class NotMeasuredError(Exception):
-    """The reason why a program's critical paths are not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import IO, Any
 
-from dse.profile.critical_path.build import NotMeasuredError, TimedProgram
+from dse.profile.critical_path.build import TimedProgram
 from dse.profile.critical_path.weights import CYCLE
 from dse.profile.document import CriticalPath
+from dse.profile.errors import NotMeasuredError
 from dse.profile.run.run import Limits, run_program
-
-
-def copy_input(stdin: IO[Any] | int | None, target: Path) -> None:
-    """Copy the program's input to a file, for two runs; a terminal gives none."""
-    if stdin == subprocess.DEVNULL or (stdin is None and sys.stdin.isatty()):
-        target.write_bytes(b"")
-        return
-    source = stdin if stdin is not None else sys.stdin
-    number = source if isinstance(source, int) else source.fileno()
-    with open(number, "rb", closefd=False) as file, target.open("wb") as copy:
-        shutil.copyfileobj(file, copy)
 
 
 def measure_critical_paths(

@@ -1,6 +1,7 @@
 """The profile as a document: the other layers write or show it, models read it.
 
 ``schema`` has the fields, ``check`` what must hold of them, ``profile`` reads and writes the file.
+``callgrind`` reads the costs that valgrind writes.
 """
 
 from dse.profile.document.profile import Profile
@@ -20,6 +21,7 @@ from dse.profile.document.schema import (
     Crossing,
     Edge,
     Function,
+    LibraryWork,
     Program,
     Read,
     Recursion,
@@ -48,6 +50,7 @@ __all__ = [
     "Crossing",
     "Edge",
     "Function",
+    "LibraryWork",
     "Profile",
     "Program",
     "Read",

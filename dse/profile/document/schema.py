@@ -66,6 +66,9 @@ class Run(_Part):
     invocations: Count = 0
     shadow_bytes: Count = 0
     addresses_fixed: bool = Field(description="whether cache results repeat from run to run")
+    libraries_counted: bool = Field(
+        default=False, description="whether valgrind counted the instructions of libraries"
+    )
     tree_merged: bool = Field(description="whether calling contexts were merged for their number")
 
 
@@ -80,6 +83,13 @@ class CriticalPath(_Part):
     length: float = Field(
         ge=0, description="cycles of the longest chain of operations, summed over the calls"
     )
+
+
+class LibraryWork(_Part):
+    """Instructions of a library's code in the calls from a function; callbacks are left out."""
+
+    library: str
+    instructions: Count
 
 
 class Function(_Part):
@@ -109,6 +119,9 @@ class Function(_Part):
     io: bool | None = Field(
         default=None,
         description="whether it is a library function that does input or output; null: unknown",
+    )
+    libraries: tuple[LibraryWork, ...] = Field(
+        default=(), description="work of code without instrumentation that it calls"
     )
     critical_path: CriticalPath | None = Field(
         default=None, description="null: not measured (dse profile --critical-path)"

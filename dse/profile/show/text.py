@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -65,6 +66,14 @@ def library_words(profile: Profile) -> str:
     calls, share = library_work(profile)
     if not calls:
         return ""
+    if profile.run.libraries_counted:
+        work: Counter[str] = Counter()
+        for function in profile.functions:
+            for each in function.libraries:
+                work[each.library] += each.instructions
+        whole = sum(block_work(profile)) + sum(work.values())
+        named = ", ".join(f"{name} {percent(n / whole)}" for name, n in work.most_common(3))
+        return f"library functions: {plural(calls, 'call')}; of the instructions: {named or '0 %'}"
     accesses = f", {percent(share)} of the accesses to memory" if profile.settings.caches else ""
     return f"library functions: {plural(calls, 'call')}{accesses}; their computation is not counted"
 

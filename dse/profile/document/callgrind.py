@@ -1,0 +1,153 @@
+"""Costs of functions and of their calls, as valgrind's callgrind writes them.
+
+The format follows the "Callgrind Format Specification" in valgrind's manual, version 1. Callgrind
+counts all instructions, not only arithmetic and logical ones, and follows no data.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from dse.problems import InputError, Problem, nearest
+
+_NAME = re.compile(r"(?:\((\d+)\))?\s*(.*)")
+_HEADER = re.compile(r"[A-Za-z ]+:")
+_CALLS = re.compile(r"calls=\s*(\d+)\b")
+
+
+class CallCosts(NamedTuple):
+    """Calls from one function to another, and their instructions, callees included."""
+
+    times: float
+    instructions: float
+
+
+@dataclass
+class CallgrindCosts:
+    """Instructions of functions, by name; functions of one name count as one."""
+
+    columns: int = 1  # of a position
+    event: int = 0
+    names: dict[str, str] = field(default_factory=dict)
+    own: dict[str, float] = field(default_factory=dict)
+    calls: dict[tuple[str, str], CallCosts] = field(default_factory=dict)
+    function: str | None = None
+    callee: str | None = None
+    pending: float | None = None
+    program: str = ""
+    object: str = ""
+    callee_object: str | None = None  # of the callee, if it is another one
+    objects: dict[str, str] = field(default_factory=dict)  # of functions
+    numbered: dict[str, str] = field(default_factory=dict)  # objects
+    has_events: bool = False
+
+
+def read_callgrind_costs(path: Path) -> CallgrindCosts:
+    """Read a file that callgrind wrote (``callgrind.out.…``).
+
+    Raises
+    ------
+    InputError
+        With the line of the first thing that is not callgrind output.
+    """
+    reading = CallgrindCosts()
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                _line(reading, line.strip())
+            except (ValueError, OverflowError) as error:
+                remedy = str(error) or "see the callgrind format in valgrind's manual"
+                shown = line.strip()[:60]
+                problem = Problem(f"line {number}", f"{shown!r} is not callgrind output", remedy)
+                raise InputError(str(path), [problem]) from None
+    if not reading.own or not reading.has_events:
+        problem = Problem("", "has no costs of functions", "give a whole output of callgrind")
+        raise InputError(str(path), [problem])
+    return reading
+
+
+def _line(reading: CallgrindCosts, line: str) -> None:
+    if not line or line.startswith("#"):
+        return
+    if line[0].isdigit() or line[0] in "+-*":
+        _cost(reading, line)
+        return
+    key, equals, value = line.partition("=")
+    if key in ("fn", "cfn"):
+        name = _named(reading.names, value)
+        reading.own.setdefault(name, 0.0)
+        if key == "fn":
+            reading.function, reading.callee = name, None
+            reading.objects[name] = reading.object
+        else:
+            reading.callee = name
+            where = reading.object if reading.callee_object is None else reading.callee_object
+            reading.objects.setdefault(name, where)
+            reading.callee_object = None
+    elif key in ("ob", "cob"):
+        where = _named(reading.numbered, value)
+        if key == "ob":
+            reading.object = where
+        else:
+            reading.callee_object = where
+    elif key == "calls":
+        match = _CALLS.match(line)
+        if reading.callee is None or match is None:
+            raise ValueError("calls=NUMBER must follow cfn=NAME")
+        reading.pending = float(match[1])
+    elif not equals or _HEADER.match(line):
+        _header(reading, line)
+    elif key not in ("fl", "fi", "fe", "cfl", "cfi", "jump", "jcnd", "jfi", "jfn"):
+        raise ValueError(f"unknown entry '{key}'")
+
+
+def _header(reading: CallgrindCosts, line: str) -> None:
+    key, colon, value = line.partition(":")
+    if not colon:
+        raise ValueError("")
+    if key == "positions":
+        reading.columns = len(value.split())
+    elif key == "events":
+        events = value.split()
+        if "Ir" not in events:
+            remedy = nearest("Ir", events)
+            raise ValueError(f"instructions (Ir) were not counted; {remedy}")
+        reading.event, reading.has_events = events.index("Ir"), True
+    elif key == "cmd":
+        words = value.split()
+        reading.program = Path(words[0]).name if words else ""
+
+
+def _named(known: dict[str, str], text: str) -> str:
+    """Return the name in an entry, which has a number at first and then only the number."""
+    match = _NAME.fullmatch(text.strip())
+    number, name = (match[1], match[2]) if match else (None, text)
+    if number and name:
+        known[number] = name
+    elif number:
+        if number not in known:
+            raise ValueError(f"({number}) was not named before")
+        name = known[number]
+    if not name:
+        raise ValueError("add the name")
+    return name
+
+
+def _cost(reading: CallgrindCosts, line: str) -> None:
+    """Count a line of positions and costs; costs that are not there are 0."""
+    words = line.split()[reading.columns :]
+    if reading.function is None:
+        raise ValueError("costs must follow fn=NAME")
+    cost = float(int(words[reading.event])) if reading.event < len(words) else 0.0
+    if reading.pending is None:
+        reading.own[reading.function] += cost
+        return
+    if reading.callee is None:  # another function began in between
+        raise ValueError("costs of calls must follow cfn=NAME and calls=NUMBER")
+    pair = (reading.function, reading.callee)
+    before = reading.calls.get(pair, CallCosts(0.0, 0.0))
+    reading.calls[pair] = CallCosts(before.times + reading.pending, before.instructions + cost)
+    reading.pending = None

@@ -1,0 +1,62 @@
+"""Instructions of library code, divided among the functions of the program that call it.
+
+Callgrind gives the instructions of each function itself, and of its calls with their callees. The
+part of a library function's calls that is library code follows from the parts of its callees: the
+program's own functions, which a library may call back, have none. In a circle of calls the parts
+are found by repetition. The loader, which finds each function at its first call, is no library.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from pathlib import Path
+
+from dse.profile.document.callgrind import CallgrindCosts
+
+_ROUNDS = 30  # circles of calls converge by the fraction of the work outside of them
+
+
+def attribute_library(costs: CallgrindCosts, own: Collection[str]) -> dict[str, Counter[str]]:
+    """Return instructions by library, for each function of the program that calls one.
+
+    Parameters
+    ----------
+    costs : CallgrindCosts
+    own : collection of str
+        The program's functions, by symbol.
+    """
+    callees: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for (caller, callee), calls in costs.calls.items():
+        callees[caller].append((callee, calls.instructions))
+    outside = [name for name in costs.own if name not in own]
+    parts: dict[str, dict[str, float]] = {name: {} for name in outside}
+    for _ in range(_ROUNDS):
+        parts = {name: _parts(name, costs, callees[name], parts) for name in outside}
+    found: dict[str, Counter[str]] = {}
+    for name in own:
+        work: Counter[str] = Counter()
+        for callee, instructions in callees.get(name, ()):
+            for library, part in parts.get(callee, {}).items():
+                work[library] += round(instructions * part)
+        if work:
+            found[name] = work
+    return found
+
+
+def _parts(
+    name: str,
+    costs: CallgrindCosts,
+    callees: list[tuple[str, float]],
+    parts: dict[str, dict[str, float]],
+) -> dict[str, float]:
+    """Return the fractions of a library function's calls that are in each library."""
+    total = costs.own[name] + sum(instructions for _, instructions in callees)
+    sums: dict[str, float] = defaultdict(float)
+    library = Path(costs.objects.get(name, "")).name
+    if library.startswith("lib"):
+        sums[library] += costs.own[name]
+    for callee, instructions in callees:
+        for where, part in parts.get(callee, {}).items():
+            sums[where] += instructions * part
+    return {where: work / total for where, work in sums.items()} if total else {}

@@ -1,0 +1,95 @@
+"""A run of the program without instrumentation under valgrind, for the work of its libraries."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from dse.problems import InputError
+from dse.profile.build.build import load_modules
+from dse.profile.build.elf import write_sparse
+from dse.profile.build.frontend import link_program
+from dse.profile.build.instrument import started
+from dse.profile.build.toolchain import Toolchain
+from dse.profile.compiler.parts import Parts
+from dse.profile.document.callgrind import read_callgrind_costs
+from dse.profile.errors import NotMeasuredError
+from dse.profile.library.attribution import attribute_library
+from dse.profile.run.run import Limits, run_program
+
+
+def build_plain_program(parts: Parts, toolchain: Toolchain, cxx: bool, folder: Path) -> Path:
+    """Build the profiled program without hooks in `folder`: the same functions, none inlined.
+
+    Raises
+    ------
+    NotMeasuredError
+        If LLVM or the linker cannot.
+    """
+    executable = folder / "plain" / parts.name
+    executable.parent.mkdir()
+    target = folder / "plain.o"
+    command = [sys.executable, "-m", "dse.profile.library.measure", str(target)]
+    modules = json.dumps([str(path) for path in parts.modules])
+    done = subprocess.run(command, input=modules, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise NotMeasuredError("LLVM cannot process the IR")
+    try:
+        link_program(toolchain, [target], executable, cxx, parts.arguments, parts.directory)
+    except InputError as error:
+        raise NotMeasuredError(error.problems[0].message.splitlines()[-1]) from None
+    return executable
+
+
+def measure_libraries(
+    executable: Path,
+    own: Collection[str],
+    arguments: Sequence[str],
+    limits: Limits,
+    environ: Mapping[str, str],
+    stdin: IO[Any],
+    folder: Path,
+    progress: Callable[[float, int], None] | None = None,
+) -> dict[str, Counter[str]]:
+    """Return the instructions of libraries by the program's functions, by symbol, that call them.
+
+    Raises
+    ------
+    NotMeasuredError
+        If valgrind is missing, or the run did not end by itself.
+    """
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise NotMeasuredError("valgrind is not installed")
+    result, silent = folder / "callgrind.out", subprocess.DEVNULL
+    options = ["--tool=callgrind", "-q", "--demangle=no", f"--callgrind-out-file={result}"]
+    words = [*options, str(executable), *arguments]
+    outcome = run_program(
+        Path(valgrind), words, limits, environ, stdin, silent, progress, stderr=silent
+    )
+    if outcome.stopped or not result.is_file():
+        raise NotMeasuredError(f"the run under valgrind ended by {outcome.stopped or 'an error'}")
+    return attribute_library(read_callgrind_costs(result), own)
+
+
+def main(target: str) -> None:
+    """Build the object file of the modules whose names come as JSON."""
+    from llvmlite import binding
+
+    module, machine = load_modules(json.load(sys.stdin))
+    lines: list[str] = []
+    for line in str(module).splitlines():
+        structors = re.match(r"@llvm\.global_([cd])tors = ", line)
+        lines += started(line, {"c": "init", "d": "fini"}[structors[1]]) if structors else [line]
+    write_sparse(Path(target), machine.emit_object(binding.parse_assembly("\n".join(lines))))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

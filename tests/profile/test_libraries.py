@@ -1,0 +1,119 @@
+"""Work of libraries: against valgrind on a program of another compiler, and by hand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from dse.profile.command import Options, profile_program
+from dse.profile.document.callgrind import CallCosts, CallgrindCosts, read_callgrind_costs
+from dse.profile.library.attribution import attribute_library
+from dse.profile.run.inputs import keep_input
+from objectives.communication import from_profile, verdict
+from tests.needs import needs
+from tests.profile.examples import needs_compiler, source
+
+PROGRAM = r"""
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+static double shade(int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += sin(i * 0.01) * cos(i * 0.02);
+    return s;
+}
+static long filter(const int *v, int n) {
+    long s = 0;
+    for (int i = 2; i < n; i++) s += 3 * v[i] - v[i - 1] + v[i - 2] / 7;
+    return s;
+}
+static int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static void sort(int *v, int n) { qsort(v, n, sizeof *v, below); }
+int main(void) {
+    int n = 5000, *v = malloc(n * sizeof *v);
+    for (int i = 0; i < n; i++) v[i] = (i * 7919) % 1000;
+    double s = shade(n); long t = 0;
+    for (int k = 0; k < 20; k++) t += filter(v, n);
+    sort(v, n);
+    printf("%f %ld %d\n", s, t, v[7]);
+}
+"""
+
+
+def callgrind(program: Path, folder: Path) -> CallgrindCosts:
+    """Run a program under valgrind."""
+    out = folder / "out"
+    command = ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={out}", str(program)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return read_callgrind_costs(out)
+
+
+@needs_compiler
+def test_work_of_libraries_is_that_of_another_build(tmp_path: Path) -> None:
+    needs("valgrind", "cc")
+    path = source(tmp_path, PROGRAM)
+    profile = profile_program(Options((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    assert profile.run.libraries_counted
+    subprocess.run(["cc", "-O1", "-fno-inline", path, "-o", tmp_path / "native", "-lm"], check=True)
+    costs = callgrind(tmp_path / "native", tmp_path)
+    called = dict.fromkeys(costs.own, 0.0)
+    for (caller, _), calls in costs.calls.items():
+        called[caller] += calls.instructions
+    work = {f.name: sum(each.instructions for each in f.libraries) for f in profile.functions}
+    assert work["shade"] == pytest.approx(called["shade"], rel=0.05)
+    assert work["sort"] == pytest.approx(called["sort"] - costs.own["below"], rel=0.05)
+    assert work["filter"] == work["below"] == 0
+
+    program = from_profile(profile)
+    own = {name: costs.own[name] + called[name] for name in ("shade", "main")}
+    expected = own["shade"] / own["main"]
+    assert verdict(program, "shade").share == pytest.approx(expected, rel=0.15)
+    assert "libm.so.6" in program.staying["shade"]
+    assert "filter" in program.candidates
+
+
+def test_callbacks_and_circles_are_divided() -> None:
+    """A library function calls a helper that calls itself, and calls the program back."""
+    costs = CallgrindCosts(program="program")
+    costs.own = {"main": 10.0, "sort": 100.0, "helper": 60.0, "below": 40.0, "spare": 5.0}
+    costs.objects = dict.fromkeys(("main", "below"), "/bin/program") | {
+        "sort": "/lib/libc.so.6", "helper": "/lib/libx.so", "spare": "/lib/ld-linux-x86-64.so.2",
+    }  # fmt: skip
+    costs.calls = {
+        ("main", "sort"): CallCosts(1, 205.0),
+        ("sort", "helper"): CallCosts(1, 60.0),
+        ("sort", "below"): CallCosts(4, 40.0),
+        ("sort", "spare"): CallCosts(1, 5.0),
+        ("helper", "helper"): CallCosts(3, 45.0),
+    }
+    found = attribute_library(costs, {"main", "below"})
+    assert found == {"main": {"libc.so.6": 100, "libx.so": 60}}
+
+
+@needs_compiler
+def test_without_valgrind_the_profile_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    options = Options((source(tmp_path, PROGRAM),), caches=())
+    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    assert not profile.run.libraries_counted
+    assert "instructions of libraries were not counted: valgrind is not installed" in profile.notes
+
+
+def test_an_endless_input_is_kept_as_far_as_it_is_read(tmp_path: Path) -> None:
+    source, stop = os.pipe()
+    writer = threading.Thread(target=lambda: os.write(stop, b"some words"))
+    writer.start()
+    kept = tmp_path / "kept"
+    with keep_input(source, kept) as first:  # nobody closes the pipe
+        assert isinstance(first, int)
+        assert os.read(first, 100) == b"some words"
+    writer.join()
+    assert kept.read_bytes() == b"some words"
+    os.close(source)
+    os.close(stop)

@@ -60,7 +60,7 @@ def evaluate_designs(
     return table
 
 
-_FLAGS = ("feasible", "violations", "outside", "on_front")
+_FLAGS = ("feasible", "violations", "outside", "on_front", "ties")
 """Columns of a result that are no quantities."""
 
 

@@ -144,11 +144,14 @@ def _files(result: Result) -> str:
     kept, on_front = len(result.designs), int(result.designs["on_front"].sum())
     front = f"front.csv holds all of the front, {plural(on_front, 'design')}"
     if kept == result.certificate.evaluated:
-        return f"In the run folder {front}; designs.csv has every design that was evaluated."
+        return (
+            f"In the run folder {front}; designs.csv has one line per distinct point of all "
+            "evaluated designs, with the number of its ties."
+        )
     return (
         f"In the run folder {front}; designs.csv is a sample, {kept:,} of the "
-        f"{plural(result.certificate.evaluated, 'design')} that were evaluated, all of the front "
-        "among them."
+        f"{plural(result.certificate.evaluated, 'design')} that were evaluated, with the front; "
+        "it has one line per distinct point."
     )
 
 

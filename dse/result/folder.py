@@ -34,6 +34,7 @@ FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
 TIMEOUT = "timeout"
 """The one of these after which a run with more time continues."""
+_POINT = ("objective", "constraint", "column")  # the roles of columns that make a point
 _LARGEST_SUMMARY = 1 << 30  # bytes: the curves of convergence may be long
 _SCRIPT = "study.json"  # the copy of a study that a script made
 _AGAIN = "run the study again with --fresh"
@@ -251,7 +252,8 @@ def save(
         The inputs of the study that are not copied.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    write_designs(result.designs, folder / FRONT, folder / DESIGNS)
+    point = [n for n, column in result.columns.items() if column.role in _POINT]
+    write_designs(result.designs, folder / FRONT, folder / DESIGNS, point)
     files = sorted([FRONT, DESIGNS, *(f"{STUDY}/{name}" for name in copies)])
     content = {
         "format": FORMAT,
@@ -295,7 +297,9 @@ def load_result(folder: str | Path) -> Result:
             raise TypeError("a unit is not a text")
         columns = {c.name: c for c in _typed(list[Column], content["columns"], "columns")}
         texts = [name for name, column in columns.items() if column.unit == ""]
-        designs = read_designs(folder / DESIGNS, texts, [n for n in columns if n not in texts])
+        designs = read_designs(
+            folder / FRONT, folder / DESIGNS, texts, [n for n in columns if n not in texts]
+        )
         needed = {*columns, *(str(o["name"]) for o in content["objectives"]), "feasible"}
         if missing := sorted(needed - {*designs.columns}):
             raise ValueError(f"{DESIGNS} has no column {', '.join(missing)}")

@@ -415,10 +415,17 @@ def _is_number(text: str) -> bool:
     return not text.startswith(("\t", "\r"))
 
 
-def write_designs(designs: pd.DataFrame, front: Path, whole: Path) -> None:
-    """Write all designs into one file and the front into another, both or none.
+def write_designs(designs: pd.DataFrame, front: Path, whole: Path, point: Sequence[str]) -> None:
+    """Write the points of all designs into one file and the front into another, both or none.
 
-    The file of the front lacks the columns ``feasible`` and ``on_front``.
+    The file of the front has all its designs, without the columns ``feasible`` and ``on_front``.
+    The other file has one line per point: the first of the designs that are tied, and their number
+    in the column ``ties``.
+
+    Parameters
+    ----------
+    point : sequence of str
+        The columns in which tied designs are equal.
     """
     table = designs.rename(columns=protect_cell)
     for name in [n for n in table if not pd.api.types.is_numeric_dtype(table[n].dtype)]:
@@ -426,22 +433,37 @@ def write_designs(designs: pd.DataFrame, front: Path, whole: Path) -> None:
         if any(text != cell for text, cell in cells.items()):
             table[name] = table[name].map(lambda text, cells=cells: cells.get(text, text))
     short = table[table["on_front"].to_numpy(dtype=bool)].drop(columns=["feasible", "on_front"])
+    same = [*map(protect_cell, point), "feasible", "on_front"]
+    ties = table.groupby(same, sort=False, dropna=False)["feasible"].transform("size")
+    long = table.assign(ties=ties)[~table.duplicated(same)]
 
     def write(short_path: Path, long_path: Path) -> None:
         short.to_csv(short_path, lineterminator="\n", encoding="utf-8")
-        table.to_csv(long_path, lineterminator="\n", encoding="utf-8")
+        long.to_csv(long_path, lineterminator="\n", encoding="utf-8")
 
     write_whole(front, lambda first: write_whole(whole, lambda second: write(first, second)))
 
 
-def read_designs(path: Path, texts: Collection[str], numbers: Collection[str]) -> pd.DataFrame:
-    """Read the file of all designs.
+def read_designs(
+    front: Path, whole: Path, texts: Collection[str], numbers: Collection[str]
+) -> pd.DataFrame:
+    """Read all designs of the front, and one design per other point.
 
     Parameters
     ----------
+    front, whole : Path
+        The files of `write_designs`.
     texts, numbers : collection of str
         The columns of each kind.
     """
+    points, designs = (_read_table(path, texts, numbers) for path in (whole, front))
+    if "on_front" not in points or "feasible" not in points:
+        return points
+    behind = points[~points["on_front"].to_numpy(dtype=bool)].drop(columns="ties", errors="ignore")
+    return pd.concat([designs.assign(feasible=True, on_front=True), behind]).sort_index()
+
+
+def _read_table(path: Path, texts: Collection[str], numbers: Collection[str]) -> pd.DataFrame:
 
     def unprotect(text: str) -> str:
         return text.removeprefix(_TEXT)

@@ -20,7 +20,7 @@ from dse.study.input_files import MAX_NAME, own_file
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "–"})
 """Texts for a missing number, in small letters."""
-RESERVED = frozenset({"design", "feasible", "on_front"})
+RESERVED = frozenset({"design", "feasible", "on_front", "ties"})
 """Columns that every result has."""
 _BYTES = 1 << 30  # of a table
 _TOLD = 3  # rows that a message names

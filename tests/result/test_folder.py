@@ -270,18 +270,28 @@ cells = texts.filter(bool) | st.sampled_from(["=1+1", "+x", "-x", "-5", "@SUM(A1
     st.lists(st.tuples(numbers, cells, st.booleans(), st.booleans()), max_size=30),
     st.sampled_from(["option", "=option", "-option", "'option", "x, [s]"]),
 )
-def test_designs_come_back_and_no_cell_is_a_formula(
+def test_designs_come_back_once_per_point_and_no_cell_is_a_formula(
     content: list[tuple[float, str, bool, bool]], name: str
 ) -> None:
     table = pd.DataFrame(content, columns=["x", name, "feasible", "on_front"])
+    table["feasible"] |= table["on_front"]
     table = table.astype({"x": np.float64, name: object, "feasible": bool, "on_front": bool})
     table.index = pd.Index(np.arange(len(table)) * 3, name="design")
     with TemporaryDirectory() as folder:
         front, whole = Path(folder) / "front.csv", Path(folder) / "designs.csv"
-        write_designs(table, front, whole)
-        read = read_designs(whole, [name], ["x"])
-        assert read[name].tolist() == table[name].tolist()
-        assert np.array_equal(read["x"].astype(float), table["x"], equal_nan=True)
+        write_designs(table, front, whole, ["x"])
+        read = read_designs(front, whole, [name], ["x"])
+        points: dict[tuple[object, ...], list[int]] = {}
+        for row, (x, _, feasible, on_front) in enumerate(table.itertuples(index=False)):
+            key = ("nan" if math.isnan(x) else x, feasible, on_front)
+            points.setdefault(key, []).append(row)
+        firsts = [rows[0] for rows in points.values()]
+        kept = table.iloc[sorted({*firsts, *np.flatnonzero(table["on_front"])})]
+        assert read.index.tolist() == kept.index.tolist()
+        assert read[name].tolist() == kept[name].tolist()
+        assert np.array_equal(read["x"].astype(float), kept["x"], equal_nan=True)
+        ties = pd.read_csv(whole, index_col="design")["ties"]
+        assert ties.tolist() == [len(rows) for rows in points.values()]
         short = table[table["on_front"]].drop(columns=["feasible", "on_front"])
         plain = name == protect_cell(name) and all(t == protect_cell(t) for t in table[name])
         assert not plain or front.read_text("utf-8") == short.to_csv(lineterminator="\n")

@@ -120,13 +120,17 @@ def test_a_wrong_front_is_refuted(tmp_path: Path) -> None:
     _study(tmp_path, _random(300).to_csv(index=False))
     called("run", "study.toml", "--out", "run", "--quiet", cwd=tmp_path)
     designs = pd.read_csv(tmp_path / "run" / "designs.csv", index_col="design")
-    designs.loc[designs["latency"].idxmin(), "on_front"] = False
+    best = designs["latency"].idxmin()
+    designs.loc[best, "on_front"] = False
     designs.to_csv(tmp_path / "run" / "designs.csv")
     damaged = called("certify", "run", cwd=tmp_path)
     assert damaged.returncode == 2
     assert "designs.csv: is not as its run wrote it" in damaged.stderr
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
-    summary["sha256"]["designs.csv"] = sha256_of(tmp_path / "run" / "designs.csv")
+    front = pd.read_csv(tmp_path / "run" / "front.csv", index_col="design")
+    front.drop(index=best).to_csv(tmp_path / "run" / "front.csv")
+    for name in ("designs.csv", "front.csv"):
+        summary["sha256"][name] = sha256_of(tmp_path / "run" / name)
     (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     found = called("certify", "run", cwd=tmp_path)
     assert found.returncode == 1

@@ -483,6 +483,7 @@ def report(
     StoppedError
         If a section or the explanations could not be written; the report then lacks them.
     """
+    from dse.explain.importance import find_slices
     from dse.explain.provenance import InputProvenance, provenance_data, provenance_section
     from dse.explain.recommendation import (
         answer_data,
@@ -519,8 +520,11 @@ def report(
     evidence = [*provenance_section(provenance), *uncertain]
     model_graph = list_steps(study.evaluator)
     overview = make_overview(study, result, provenance)
+    slices = find_slices(study, result, [each.design for each in explanations])
     write_report(
-        result, explanations, path, study.text, sections, model_graph, answer, overview, evidence
+        *(result, explanations, path, study.text, sections, model_graph, answer, overview),
+        evidence=evidence,
+        slices=slices,
     )
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")

@@ -12,6 +12,7 @@ bottleneck if a 10x improvement of it improves the objective by at least 20 %. B
 * `sensitivity`: the gain of improving one input; bottlenecks
 * `breakdown`: the parts of the time and of the area
 * `curves`: quantities and optimization regions along an input
+* `importance`: slices through designs along each variable
 * `switch_points`: the values of inputs at which another design is recommended
 * `limits`: the limits that decide the answer, and the gain of loosening one of them
 * `provenance`: the sources of input values, and the front shift if they are off

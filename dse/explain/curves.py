@@ -203,10 +203,10 @@ class Regions:
         The improvement of the inputs (10) and the gain that counts (0.2).
     grid, base : ndarray, shape (points,)
         The axis and the objective along it.
-    improved : dict of str to ndarray, shape (points,)
-        The objective with each input improved.
     regions : tuple of Region
         The axis cut into regions, ascending.
+    worth : float or None
+        The value above which the objective is beneficial, if it has one.
     """
 
     objective: str
@@ -218,9 +218,22 @@ class Regions:
     threshold: float
     grid: Array
     base: Array
-    improved: dict[str, Array]
     spans: tuple[Span, ...]
     regions: tuple[Region, ...]
+    worth: float | None = None
+
+    @property
+    def break_even(self) -> float | None:
+        """The place on the axis from which the objective is beneficial; None without a crossing."""
+        if self.worth is None:
+            return None
+        above = self.base >= self.worth
+        rising = np.flatnonzero(~above[:-1] & above[1:])
+        if not rising.size:
+            return None
+        i = int(rising[0])
+        part = (self.worth - self.base[i]) / (self.base[i + 1] - self.base[i])
+        return float(self.grid[i] * (self.grid[i + 1] / self.grid[i]) ** part)
 
 
 def find_regions(
@@ -280,9 +293,9 @@ def find_regions(
             threshold=rule.threshold,
             grid=grid,
             base=base[row],
-            improved={name: values[row] for name, values in improved.items()},
             spans=tuple(spans[row]),
             regions=_cut(plan.low, plan.high, spans[row], axis),
+            worth=objective.worth,
         )
         for row in range(count)
     ]

@@ -24,6 +24,8 @@ MOST = 6_000
 """Designs of the front in pictures: of a larger front an even sample and the named ones."""
 HELD = 120_000
 """Designs of the front that the page holds, to sort, filter and select, more than it draws."""
+_GROUPS = 8  # ranges of a variable, to see whether it explains clusters
+_MIN_EXPLAINED = 0.1  # of the variance: a variable that explains less does not colour the front
 _OTHERS = 4_000  # dominated designs, to show how they lie
 
 
@@ -190,8 +192,9 @@ def default_axes(result: Result) -> tuple[str, str, str]:
     The benefit is the first ratio that is maximized, or else the first maximized objective, or the
     first of all. The cost is the objective that it is traded for: of the minimized ones, and if it
     is traded for none of them of all, the one whose ranks on the front fall most as the benefit's
-    rise. Colour is the first other objective, else the first other variable, that varies on the
-    front. One objective is plotted against the first variable that varies.
+    rise. Colour is the variable that explains the clusters, if one does; else the first other
+    objective, else the first other variable, that varies on the front. One objective is plotted
+    against the first variable that varies.
     """
     designs = result.front.designs
     front = designs.iloc[evenly(np.arange(len(designs)), MOST)]
@@ -205,8 +208,35 @@ def default_axes(result: Result) -> tuple[str, str, str]:
     ratios = [o for o in maximized if o.unit == "1"]
     benefit = (ratios or maximized or list(result.objectives))[0].name
     cost = _cost(result.objectives, front, benefit)
+    if variable := _explaining(front, [n for n in varied if n in variables], (cost, benefit)):
+        return cost, benefit, variable
     others = [n for n in [*varied, *names] if n not in (cost, benefit)]
     return cost, benefit, [*others, benefit][0]
+
+
+def _explaining(front: pd.DataFrame, variables: Sequence[str], axes: Sequence[str]) -> str | None:
+    """Return the variable that explains the places of the designs best; None if none does.
+
+    Each variable divides the designs into groups: its options, or eight ranges of equal size. The
+    measure is ω², the fraction of the variance of the ranks between groups, corrected for their
+    number.
+    """
+    best, largest = None, _MIN_EXPLAINED
+    ranks = front[list(axes)].astype(np.float64).rank(pct=True)
+    total = float(((ranks - ranks.mean()) ** 2).to_numpy().sum())
+    for name in variables:
+        values = front[name]
+        if pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > _GROUPS:
+            values = pd.qcut(values, _GROUPS, labels=False, duplicates="drop")
+        inside = ranks - ranks.groupby(values.to_numpy()).transform("mean")
+        within, groups = float((inside**2).to_numpy().sum()), values.nunique()
+        if total == 0 or len(front) <= groups:
+            continue
+        noise = within / (len(front) - groups)
+        explained = (total - within - (groups - 1) * noise) / (total + noise)
+        if explained > largest:
+            best, largest = name, explained
+    return best
 
 
 def _cost(objectives: Sequence[Objective], front: pd.DataFrame, benefit: str) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
 from dse.evaluate.graph_summary import Step
 from dse.explain.explanation import Explanation
+from dse.explain.importance import Slice
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import count, percent, plural, show_value
@@ -22,8 +24,8 @@ from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_ground
 
 _SCRIPTS = (
-    *("data", "colors", "filter", "selection", "plots", "dots", "parallel"),
-    *("panels", "recommend", "answer", "diagram", "design", "pins", "state", "page"),
+    *("data", "colors", "filter", "selection", "plots", "dots", "parallel", "multiples", "chips"),
+    *("panels", "recommend", "answer", "diagram", "design", "importance", "pins", "state", "page"),
 )
 _STOPPED = {
     "complete": "The search went through the whole space.",
@@ -44,6 +46,7 @@ def write_report(
     answer: Answer | None = None,
     overview: Overview | None = None,
     evidence: Sequence[Section] = (),
+    slices: Mapping[int, Sequence[Slice]] = MappingProxyType({}),
 ) -> None:
     """Write the report of a result.
 
@@ -70,6 +73,8 @@ def write_report(
         The data of the first screen.
     evidence : sequence of Section
         The sections on the provenance of inputs and on uncertain ones, folded in the confidence.
+    slices : mapping of int to sequence of Slice
+        The slices through explained designs, by number.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def write_report(
     start = answer.designs[0].design if answer is not None and answer.designs else None
     overview = overview or Overview()
     content = payload(
-        result, explanations, path.parent, sections, study_text, start, overview, evidence
+        result, explanations, path.parent, sections, study_text, start, overview, evidence, slices
     )
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     text = environment.from_string(_own("page.html")).render(

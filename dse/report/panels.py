@@ -136,16 +136,14 @@ def _regions_panel(regions: Regions, i: int) -> Panel:
     rows = [(words, "; ".join(mine)) for words, mine in ranges.items()]
     label = {region.words: region.label for region in regions.regions}
     swatches = [colors.get(label[words]) for words in ranges]
-    table = table_of(("region", worded(regions.axis)), (False, False), rows, swatches)
+    table = table_of(("limited by", worded(regions.axis)), (False, False), rows, swatches)
     what = conditioned(worded(regions.objective), regions.condition)
     note = (
         f"An input limits if {what} improves by at least {number(100 * regions.threshold)} % once "
         f"the input is {number(regions.factor)}× better."
     )
-    title = f"What limits {what} along {worded(regions.axis)}"
-    plot = regions_plot(regions)
-    height = 346 + plot["layout"]["margin"]["t"]
-    return panel(f"regions-{i}", title, note, plot=plot, height=height, table=table)
+    title = f"{what[:1].upper()}{what[1:]} along {worded(regions.axis)}"
+    return panel(f"regions-{i}", title, note, plot=regions_plot(regions), table=table)
 
 
 def _curve_panel(curve: Curve, i: int) -> Panel:

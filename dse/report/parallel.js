@@ -1,7 +1,9 @@
 /* Parallel coordinates: lines on a canvas, axes and brushes above it. Drag along an axis to brush it,
-   click it to drop the brush; options are also switched by a click on their names. */
+   click it to drop the brush; options are also switched by a click on their names. Drag the name of an
+   axis to move it; its buttons invert and hide it. */
 
-const lines = { top: 64, bottom: 18, left: 56, right: 56, gap: 58, most: 4000, behind: 2500, shades: 24, drawn: [], axes: [], hover: null };
+const lines = { top: 64, bottom: 26, left: 56, right: 56, gap: 58, most: 4000, behind: 2500, shades: 24, drawn: [], axes: [], hover: null };
+const lineLayout = { order: [], hidden: [], inverted: [] }; // names of columns
 const svg = (tag, attributes, ...children) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -52,8 +54,29 @@ const lineAxis = (() => {
   }
 })();
 
+/* The columns with an axis, in the reader's order. */
+function lineColumns() {
+  const all = [...withRole("variable"), ...withRole("objective")], place = (column) => { const at = lineLayout.order.indexOf(column.name); return at < 0 ? all.indexOf(column) : at; };
+  return all.sort((a, b) => place(a) - place(b)).filter(({ name }) => !lineLayout.hidden.includes(name));
+}
+function changeLayout(change) {
+  lineLayout.order = lineColumns().map(({ name }) => name);
+  change();
+  drawParallel();
+  saveState(true);
+}
+const switchName = (list, name) => { const at = list.indexOf(name); if (at < 0) list.push(name); else list.splice(at, 1); };
+function moveAxis(name, step) {
+  const { order } = lineLayout, at = order.indexOf(name), to = Math.max(0, Math.min(order.length - 1, at + step));
+  order.splice(to, 0, ...order.splice(at, 1));
+}
+function showHiddenAxes() {
+  $("hidden-axes").hidden = state.view !== "parallel" || !lineLayout.hidden.length;
+  $("hidden-axes").replaceChildren("Hidden axes ", ...lineLayout.hidden.map((name) => make("button", { class: "chip", onclick: () => changeLayout(() => { switchName(lineLayout.hidden, name); lineLayout.order.push(name); }) }, `+ ${name}`)));
+}
 function drawParallel() {
-  const box = $("parallel"), shown = [...withRole("variable"), ...withRole("objective")];
+  const box = $("parallel"), shown = lineColumns();
+  showHiddenAxes();
   if (!box.firstChild) {
     box.append(make("div", { class: "lines" }, make("canvas", {}), svg("svg", { class: "axes" })));
     box.firstChild.addEventListener("mousemove", (event) => hoverLine(event));
@@ -67,10 +90,18 @@ function drawParallel() {
   inner.style.width = `${width}px`;
   Object.assign(lines, { width, height, low: height - lines.bottom, long: height - lines.bottom - lines.top });
   const step = shown.length > 1 ? (width - beside) / (shown.length - 1) : 0;
-  lines.axes = shown.map((column, i) => ({ ...lineAxis(column), x: shown.length > 1 ? lines.left + i * step : width / 2 }));
+  lines.axes = shown.map((column, i) => ({ ...oriented(lineAxis(column)), x: shown.length > 1 ? lines.left + i * step : width / 2 }));
   lines.step = step || width / 2;
   paintLines();
   drawAxes();
+}
+
+/* An axis as the reader has it: inverted ones have their first place at the top. */
+function oriented(axis) {
+  const { column, at, ticks, options, valueAt, shareOf } = axis;
+  if (!lineLayout.inverted.includes(column.name)) return axis;
+  const turn = (share) => 1 - share, turned = (list) => list.map(([share, words]) => [turn(share), words]);
+  return { column, at: at.map(turn), ticks: turned(ticks), options: options && options.map(([option, share]) => [option, turn(share)]), valueAt: valueAt && ((share) => valueAt(turn(share))), shareOf: shareOf && ((value) => turn(shareOf(value))), inverted: true };
 }
 
 // lines
@@ -79,7 +110,7 @@ function lineColors() {
   if (!column.number) return { shades: column.options.map((_, i) => categoryColor(i)), of: (row) => column.options.indexOf(column.values[row]) };
   const places = placesOf(column, column.color_log), [low, high] = spanOfPlaces(column, column.color_log), last = lines.shades - 1;
   const of = (row) => Math.max(0, Math.min(last, Math.round((last * (places[row] - low)) / (high - low || 1)) || 0));
-  return { shades: Array.from({ length: lines.shades }, (_, i) => mixed(i / last)), of };
+  return { shades: Array.from({ length: lines.shades }, (_, i) => onGround(mixed(i / last))), of };
 }
 const lineY = (axis, row) => lines.low - axis.at[row] * lines.long;
 function trace(context, row) {
@@ -143,12 +174,23 @@ function drawAxes() {
     const { column, x } = axis, group = svg("g", { class: "axis", "data-name": column.name, transform: `translate(${x},0)` });
     group.append(svg("line", { y1: lines.top, y2: lines.low, stroke: soft }));
     const label = svg("text", { y: lines.top - 14, transform: `rotate(-18 0 ${lines.top - 14})`, fill: ink, "font-size": 12, "text-anchor": "start", x: -14 }, short(column.title, 24));
-    label.append(svg("title", {}, column.about));
+    label.append(svg("title", {}, `${column.about}. Drag to move the axis; arrow keys move it too.`));
+    Object.entries({ class: "name", tabindex: 0, role: "button", "aria-label": `Axis ${column.name}: move it with the arrow keys` }).forEach(([key, value]) => label.setAttribute(key, value));
+    label.addEventListener("pointerdown", (event) => dragAxis(event, axis, group));
+    label.addEventListener("keydown", (event) => { const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]; if (step) focusAgain(column.name, () => changeLayout(() => moveAxis(column.name, step))); });
+    const tool = (x, sign, words, change) => {
+      const button = svg("text", { x, y: lines.low + 16, fill: soft, "font-size": 13, class: "tool", tabindex: 0, role: "button", "aria-label": `${words} the axis ${column.name}` }, sign, svg("title", {}, words));
+      button.addEventListener("click", (event) => { event.stopPropagation(); changeLayout(change); });
+      button.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); focusAgain(column.name, () => changeLayout(change)); } });
+      return button;
+    };
+    group.append(tool(-14, axis.inverted ? "↓" : "↑", "Invert", () => switchName(lineLayout.inverted, column.name)));
+    if (lines.axes.length > 2) group.append(tool(6, "×", "Hide", () => { switchName(lineLayout.hidden, column.name); switchName(lineLayout.order, column.name); }));
     const ticks = axis.ticks.filter(([share]) => share >= -0.001 && share <= 1.001).map(([share, words]) => {
       const y = lines.low - share * lines.long;
       return svg("text", { x: -6, y: y + 4, fill: soft, "font-size": 11, "text-anchor": "end", stroke: card, "stroke-width": 3, "paint-order": "stroke", class: "tick" }, short(words, 16));
     });
-    group.append(label, ...ticks, ...brushMarks(axis, ink, line));
+    group.append(label, ...ticks, ...brushMarks(axis, ink));
     const handle = svg("rect", { x: -16, y: lines.top - 6, width: 32, height: lines.long + 12, fill: "transparent", class: "handle" });
     handle.append(svg("title", {}, `Drag to select along ${column.name}; click to undo.`));
     handle.addEventListener("pointerdown", (event) => drag(event, axis));
@@ -156,12 +198,30 @@ function drawAxes() {
     return group;
   }));
 }
+/* The drawing replaces the element that had the focus. */
+function focusAgain(name, change) {
+  change();
+  $("parallel").querySelector(`.axis[data-name="${CSS.escape(name)}"] .name`)?.focus();
+}
+function dragAxis(event, axis, group) {
+  event.preventDefault();
+  const from = event.clientX, { name } = axis.column;
+  const move = (each) => group.setAttribute("transform", `translate(${axis.x + each.clientX - from},0)`);
+  const up = (each) => {
+    removeEventListener("pointermove", move);
+    removeEventListener("pointerup", up);
+    const step = Math.round((each.clientX - from) / lines.step);
+    changeLayout(() => moveAxis(name, step));
+  };
+  addEventListener("pointermove", move);
+  addEventListener("pointerup", up);
+}
 function brushMarks(axis, ink) {
   const brush = ask.brushes[axis.column.name];
   if (!brush) return [];
   const mark = (low, high) => svg("rect", { class: "brush", x: -7, width: 14, y: lines.low - high * lines.long - 2, height: Math.max(2, (high - low) * lines.long) + 4, fill: ink, "fill-opacity": 0.22, stroke: ink });
   if (axis.options) return axis.options.filter(([option]) => brush.includes(option)).map(([, at]) => mark(Math.max(0, at - 0.015), Math.min(1, at + 0.015)));
-  return [mark(axis.shareOf(brush[0]), axis.shareOf(brush[1]))];
+  return [mark(...brush.map(axis.shareOf).sort((a, b) => a - b))];
 }
 function drag(event, axis) {
   event.preventDefault();
@@ -171,7 +231,10 @@ function drag(event, axis) {
   const move = (each) => {
     const [low, high] = [start, shareAt(each)].sort((a, b) => a - b);
     if (axis.options) ask.brushes[name] = axis.options.filter(([, at]) => at >= low - 0.01 && at <= high + 0.01).map(([option]) => option);
-    else ask.brushes[name] = [low <= 0 ? -Infinity : axis.valueAt(low), high >= 1 ? Infinity : axis.valueAt(high)];
+    else {
+      const [first, last] = axis.inverted ? [high, low] : [low, high], ends = axis.inverted ? [1, 0] : [0, 1];
+      ask.brushes[name] = [first === ends[0] ? -Infinity : axis.valueAt(first), last === ends[1] ? Infinity : axis.valueAt(last)];
+    }
     if (axis.options && !ask.brushes[name].length) delete ask.brushes[name];
     linkedSoon();
   };

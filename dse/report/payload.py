@@ -13,6 +13,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from dse.evaluate.space import Real
 from dse.explain.breakdown import Part, group_parts
 from dse.explain.changes import ENTRY, SPACE, Change
 from dse.explain.explanation import Explanation
+from dse.explain.importance import Slice
 from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
 from dse.model.units import UnitError, read, vocabulary
@@ -54,6 +56,7 @@ def payload(
     start: int | None = None,
     overview: Overview | None = None,
     evidence: Sequence[Section] = (),
+    slices: Mapping[int, Sequence[Slice]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the data of the page, ready for JSON.
 
@@ -107,7 +110,11 @@ def payload(
         "restudy": remove_table(study_text, "recommend"),
         "prefixes": PREFIXES,
         "words": INFINITE,
-        "explanations": {str(e.design): _explanation(e, units) for e in explanations},
+        "explanations": {
+            str(e.design): _explanation(e, units)
+            | {"slices": [_slice(each) for each in slices.get(e.design, ())]}
+            for e in explanations
+        },
         "panels": of_run(result),
         "sections": [section_data(each, f"section-{i}") for i, each in enumerate(sections)],
         "evidence": [section_data(each, f"evidence-{i}") for i, each in enumerate(evidence)],
@@ -185,6 +192,15 @@ def _explanation(explanation: Explanation, units: dict[str, str]) -> dict[str, A
         "sensitivities": [_sensitivity(item, units.get(item.objective, "1")) for item in items],
         "changes": [_change(item) for item in explanation.advice] if explanation.feasible else [],
         "panels": of_design(explanation),
+    }
+
+
+def _slice(piece: Slice) -> dict[str, Any]:
+    return {
+        "variable": piece.variable,
+        "at": piece.values.tolist(),
+        "values": as_data(piece.objectives.tolist()),
+        "feasible": piece.feasible.tolist(),
     }
 
 

@@ -74,7 +74,8 @@ function thinned(rows, count) {
 /* What is drawn of the front: of many designs some, evenly; of those not selected fewer. */
 function drawnOfFront() {
   const some = nSelected < nAlive, unselected = some ? rowsOf(alive).filter((row) => !selected[row]) : [];
-  return { rows: thinned(rowsOf(selected), data.drawn), unselected: thinned(unselected, data.drawn / 4) };
+  const ofObjectives = ["x", "y"].every((d) => objectiveOf.has(axes[d].name)), points = ofObjectives ? distinctRows : (rows) => rows; // ties are one point
+  return { rows: thinned(points(rowsOf(selected)), data.drawn), unselected: thinned(points(unselected), data.drawn / 4) };
 }
 /* What is not feasible: what is explained, and if asked for the sample that the run kept. */
 function infeasibleShown() {
@@ -96,7 +97,7 @@ function traces(size) {
   const column = byName.get(axes.color.name);
   const edge = { width: rows.length > 3000 ? 0 : 0.5, color: theme().soft };
   if (column.number) {
-    const shown = rows.length < data.total ? `${whole(rows.length)} of ${whole(data.total)}` : whole(rows.length);
+    const held = rows.length < data.drawn ? nSelected : rows.length, shown = held < data.total ? `${whole(held)} of ${whole(data.total)}` : whole(held);
     list.push(scatter(rows, `front (${shown})`, { size, line: edge, ...colors(column, dots.on ? [] : rows) }, true));
   } else {
     column.options.forEach((option, i) => {
@@ -108,7 +109,7 @@ function traces(size) {
   const ring = (symbol, color, times, width) => ({ size: size * times, symbol, color, line: { width, color } });
   const marked = (row, name, marker) => scatter(inSight(row) ? [row] : [], name, marker);
   if (data.nash !== null) list.push(marked(data.nash, "Nash design", ring("diamond-open", ink, 2, 2)));
-  list.push(marked(state.selected, "chosen", ring("circle-open", "#d03050", 2.2, 3)));
+  list.push(marked(state.selected, "selected", ring("circle-open", "#d03050", 2.2, 3)));
   const rails = Object.fromEntries(["x", "y"].map((d) => {
     const at = byName.get(axes[d].name), shown = [...rows, ...unselected, ...dominated, ...broken];
     return [d, at.number && shown.some((row) => at.values[row] === Infinity) ? scaleOf(at, axes[d].log).rail : null];
@@ -124,6 +125,23 @@ function byViolation(rows) {
   for (const row of rows) groups.set(of(row), [...(groups.get(of(row)) || []), row]);
   const keys = [...groups.keys()].sort((a, b) => a - b);
   return keys.map((k) => [k < 0 ? "infeasible" : `violates ${plain(names[k])}`, k < 0 ? data.neutral : categoryColor(k), groups.get(k)]);
+}
+/* Names of the designs that matter, next to their points. */
+function directLabels() {
+  const named = new Map(), add = (row, words) => { if (row !== null && row < count && alive[row]) named.set(row, [...(named.get(row) || []), words]); };
+  add(chosen.row, chosen.role);
+  for (const d of ["x", "y"]) {
+    const objective = objectiveOf.get(axes[d].name);
+    if (objective) add(objective.best, `${objective.direction === "maximize" ? "highest" : "lowest"} ${worded(objective.name)}`);
+  }
+  if (state.selected !== chosen.row) add(state.selected, "selected");
+  const { ink, card } = theme();
+  return [...named].flatMap(([row, words]) => {
+    const [x, y] = ["x", "y"].map((d) => { const column = byName.get(axes[d].name), log = Boolean(axes[d].log && column.number), place = placesOf(column, log)[row]; return [place, spanOfPlaces(column, log)]; });
+    if ([x[0], y[0]].some(Number.isNaN)) return [];
+    const share = ([place, [low, high]]) => (place - low) / (high - low || 1), left = share(x) > 0.6, low = share(y) > 0.6;
+    return [{ x: x[0], y: y[0], text: words.map(plain).join("<br>"), ax: left ? -34 : 34, ay: low ? 30 : -30, xanchor: left ? "right" : "left", arrowcolor: ink, arrowwidth: 1, arrowhead: 0, standoff: 8, bgcolor: `${card}cc`, font: { color: ink, size: 12 } }];
+  });
 }
 const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
 let revision = 0; // an outline is the page's own: plotly's is forgotten with each drawing
@@ -141,6 +159,7 @@ function drawPlane() {
     const place = { [d]: axes[d].log ? Math.log10(rail) : rail, [o]: d === "x" ? 0 : 1, xanchor: "right", yanchor: "bottom" };
     annotations.push({ text: never, showarrow: false, font: { color: soft }, ...across, ...place });
   }
+  annotations.push(...directLabels());
   const uirevision = JSON.stringify([axes.x, axes.y]); // keeps the zoom while the axes stay
   const grid = dots.on ? { gridcolor: `${soft}26` } : {}; // it lies over the dots
   const layout = { xaxis: { ...axisLayout("x"), ...grid }, yaxis: { ...axisLayout("y"), ...grid }, shapes, annotations, legend, hovermode: "closest", uirevision, selections: [], selectionrevision: (revision += 1) };
@@ -150,7 +169,7 @@ function drawPlane() {
 const drawers = { plane: drawPlane, parallel: drawParallel };
 const hints = {
   plane: "Point at a design for its inputs, click it to see what limits it. Drag to zoom, double-click to see all. Box and lasso, at the top right of the plot, select.",
-  parallel: "Drag along an axis to select the designs between two values, click it to undo; click an option to switch it. Click a line to choose its design.",
+  parallel: "Drag along an axis to select the designs between two values, click it to undo; click an option to switch it. Drag the name of an axis to move it; ↑ inverts it, × hides it. Click a line to select its design.",
 };
 function draw() {
   for (const name of Object.keys(drawers)) {
@@ -169,6 +188,8 @@ function draw() {
     box.checked = axes[which].log && !box.disabled;
   }
   $("hint").textContent = hints[state.view];
+  showHiddenAxes();
+  showMultiples();
   drawers[state.view]();
   describeView();
   listen($(state.view));
@@ -189,7 +210,7 @@ const mostTooltipRows = 10; // objectives and variables first
 function showTooltip(row) {
   hovered = row;
   const lines = ordered.slice(0, mostTooltipRows).map((column) => make("tr", { class: column.role }, td(column.name), td(text(column, row))));
-  const title = make("strong", {}, `Design ${designs[row]}`), note = standing(row) && ` (${standing(row)})`;
+  const title = make("strong", {}, `Design ${designs[row]}`), ties = tiesOf(row).length, note = standing(row) ? ` (${standing(row)})` : ties > 1 ? ` (${ties} designs are tied)` : "";
   tooltip.replaceChildren(...[title, note, make("table", {}, make("tbody", {}, ...lines))].filter(Boolean));
   tooltip.hidden = false;
   const box = tooltip.getBoundingClientRect(), { clientX, clientY } = mouse;
@@ -211,8 +232,10 @@ function select(row) {
   state.selected = row;
   drawers[state.view]();
   describeView();
+  showMultiples();
   showDesign(row);
   showWhy(row);
+  showImportance(row);
   showPins();
   saveState(false);
   for (const line of document.querySelectorAll("tr[data-row]")) line.setAttribute("aria-current", Number(line.dataset.row) === row);

@@ -18,6 +18,7 @@ from dse.report.scales import (
     PALETTE,
     Plot,
     byte_ticks,
+    ink_on,
     log_ticks,
     packed,
     plain,
@@ -27,6 +28,7 @@ from dse.report.scales import (
 _TALL = 5.0  # ratio of finite values from which their axis is logarithmic
 _LETTER = 0.0125  # of the picture's width, that a letter of a label takes at its narrowest
 _MARKED = 40  # points up to which each is marked
+_STRIP = (0.9, 0.98)  # of the height of a plot: where its strip "limited by" lies
 _WRITTEN = 400  # cells of a heatmap up to which each shows its number
 _LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
@@ -302,55 +304,65 @@ def _place(value: float, log: bool) -> float:
 
 
 def regions_plot(regions: Regions) -> Plot:
-    """Return the plot of optimization regions: bands along the axis under the curves.
-
-    Curves are shown for the inputs that are a bottleneck somewhere.
-    """
+    """Return the plot of an objective along an axis: a curve under a strip "limited by"."""
     log = spans_decades(regions.grid)
-    scale, unit = (
-        (1.0, "") if regions.axis_unit == "B" and log else prefixed(regions.grid, regions.axis_unit)
-    )
+    in_bytes = regions.axis_unit == "B" and log
+    scale, unit = (1.0, "") if in_bytes else prefixed(regions.grid, regions.axis_unit)
     height, shown = prefixed(regions.base, regions.unit)
     tall = log and bool(np.nanmin(regions.base) > 0)
-    x = packed(regions.grid / scale)
-    limiting = dict.fromkeys(span.input for span in regions.spans)  # the others change too little
-    colors = dict(zip(limiting, PALETTE * len(limiting), strict=False))
-    curve = {"type": "scatter", "mode": "lines"}  # all over the x of the first
-    data: list[dict[str, Any]] = [
-        curve
-        | {
-            "name": plain(f"{worded(name)} {number(regions.factor)}× better"),
-            "y": packed(values / height),
-            "line": {"color": colors[name], "width": 1.5, "dash": "dash"},
+    name = worded(regions.objective)
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": plain(name),
+            "x": packed(regions.grid / scale),
+            "y": packed(regions.base / height),
+            "line": {"color": PALETTE[0], "width": 3},
+            "hovertemplate": f"{plain(name)} %{{y:,.4~g}}<extra></extra>",
         }
-        for name, values in regions.improved.items()
-        if name in limiting
     ]
-    base = {"name": "as it is", "y": packed(regions.base / height), "line": {"width": 3}}
-    data.insert(0, curve | base | {"x": x})
-    layout = {
+    layout: dict[str, Any] = {
         "xaxis": {
             "title": {"text": plain(titled(worded(regions.axis), unit))},
             "type": "log" if log else "linear",
-            **(byte_ticks(*regions.grid[[0, -1]]) if unit == "" and log else {}),
+            **(byte_ticks(*regions.grid[[0, -1]]) if in_bytes else {}),
         },
         "yaxis": {
-            "title": {"text": plain(titled(worded(regions.objective), shown))},
+            "title": {"text": plain(titled(name, shown))},
             "type": "log" if tall else "linear",
             "automargin": True,
-            **(_objective_ticks(regions) if tall else {}),
+            "domain": [0, _STRIP[0] - 0.05],
+            **(_objective_ticks(regions.base / height) if tall else {}),
         },
-        "legend": {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
+        "showlegend": False,
         "hovermode": "x unified",
-        **_bands(regions, scale, log),
+        **_strip(regions, scale, log),
     }
+    where = {"y": 0.04, "yref": "y domain", "showarrow": False}
+    place = regions.break_even
+    if regions.worth is not None and (regions.base >= regions.worth).all():
+        text = {"text": "beneficial along the whole axis", "xanchor": "right"}
+        layout["annotations"].append(text | where | {"x": 1, "xref": "paper"})
+    if place is not None:
+        line = {"width": 1.5, "dash": "dot"}
+        at = {"yref": "y domain", "y0": 0, "y1": 1, "x0": place / scale, "x1": place / scale}
+        layout["shapes"].append({"type": "line", "line": line, **at})
+        layout["annotations"].append(
+            {
+                "text": f"break-even at {show(place, regions.axis_unit)}",
+                "x": _place(place / scale, log),
+                "xanchor": "left",
+                "xshift": 6,
+            }
+            | where
+        )
     return {"data": data, "layout": layout}
 
 
-def _objective_ticks(regions: Regions) -> dict[str, Any]:
+def _objective_ticks(values: Array) -> dict[str, Any]:
     """Return the ticks of a logarithmic axis of the objective: 1, 2, 5 or decades."""
-    every = np.concatenate([regions.base, *regions.improved.values()])
-    every = every[np.isfinite(every) & (every > 0)]
+    every = values[np.isfinite(values) & (values > 0)]
     return log_ticks(bool(every.max() > 300 * every.min()), float(every.min()))
 
 
@@ -360,25 +372,27 @@ def region_colors(regions: Regions) -> dict[str, str]:
     return dict(zip(labels, PALETTE * len(labels), strict=False))
 
 
-def _bands(regions: Regions, scale: float, log: bool) -> Plot:
-    """Return a rectangle for each region, and its bottlenecks if it is wide enough for words."""
+def _strip(regions: Regions, scale: float, log: bool) -> Plot:
+    """Return a strip of a rectangle per region, with its bottlenecks if they fit in one line."""
     colors = region_colors(regions)
     ends = np.log(regions.grid[[0, -1]]) if log else regions.grid[[0, -1]]
-    shapes, notes, deep = [], [], 0
+    low, high = _STRIP
+    title = {"text": "limited by", "x": 0, "y": high, "xref": "paper", "xanchor": "left"}
+    shapes, notes = [], [title | {"yref": "paper", "yanchor": "bottom", "showarrow": False}]
     for region in regions.regions:
-        low, high = region.low / scale, region.high / scale
-        place = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "paper"}
-        color = {"fillcolor": colors.get(region.label, "rgba(0,0,0,0)"), "line": {"width": 0}}
-        shapes.append({"type": "rect", "layer": "below", "opacity": 0.28} | place | color)
-        width = np.log(high / low) if log else region.high - region.low
-        lines = [worded(name) for name in region.inputs]
-        if lines and _LETTER * max(map(len, lines)) < width / (ends[1] - ends[0]):
-            middle = float(np.log10(low * high) / 2) if log else (low + high) / 2
-            deep = max(deep, len(lines))
-            text = {"text": "<br>".join(map(plain, lines)), "font": {"size": 11}}
-            place = {"x": middle, "y": 1, "yref": "paper", "yanchor": "bottom"}
-            notes.append(text | place | {"showarrow": False})
-    return {"shapes": shapes, "annotations": notes, "margin": {"t": 34 + 14 * deep}}
+        first, last = region.low / scale, region.high / scale
+        place = {"x0": first, "x1": last, "y0": low, "y1": high, "yref": "paper"}
+        color = colors.get(region.label, "rgba(0,0,0,0)")
+        line = {"color": NEUTRAL, "width": 1}
+        shapes.append({"type": "rect", "fillcolor": color, "line": line} | place)
+        width = np.log(last / first) if log else region.high - region.low
+        text = ", ".join(worded(name) for name in region.inputs)
+        if text and _LETTER * len(text) < width / (ends[1] - ends[0]):
+            middle = float(np.log10(first * last) / 2) if log else (first + last) / 2
+            at = {"x": middle, "y": (low + high) / 2, "yref": "paper", "yanchor": "middle"}
+            font = {"size": 11, "color": ink_on(color)}
+            notes.append({"text": plain(text), "font": font, "showarrow": False} | at)
+    return {"shapes": shapes, "annotations": notes}
 
 
 # Convergence ----------------------------------------------------------------------------------

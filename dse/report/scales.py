@@ -43,6 +43,18 @@ def color_scale(colors: tuple[str, ...]) -> list[list[Any]]:
     return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
 
 
+def ink_on(color: str) -> str:
+    """Return black or white, whichever differs more from a colour.
+
+    >>> ink_on("#0072b2"), ink_on("#f0e442")
+    ('#fff', '#000')
+    """
+    encoded = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
+    return "#000" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "#fff"
+
+
 class Scale(NamedTuple):
     """How the numbers of a column lie on an axis, linear or logarithmic.
 

@@ -102,7 +102,13 @@ const pointOf = (() => {
   const known = new Map(), keyOf = (row) => objectives.map(({ column }) => column.values[row]).join();
   return Int32Array.from(front, (row) => known.set(keyOf(row), known.get(keyOf(row)) ?? known.size).get(keyOf(row)));
 })();
-const countPoints = (mask) => new Set(pointOf.filter((_, row) => mask[row])).size;
+const tiesOf = (row) => (row < count ? front.filter((other) => pointOf[other] === pointOf[row]) : [row]);
+/* The first row of each point. */
+function distinctRows(rows) {
+  const seen = new Uint8Array(count);
+  return rows.filter((row) => !seen[pointOf[row]] && (seen[pointOf[row]] = 1));
+}
+const countPoints = (mask) => distinctRows(rowsOf(mask)).length;
 
 // all views at once
 /* `settled` is false while a pointer moves: the address is written when it rests. */
@@ -111,7 +117,9 @@ function linked(settled = true) {
   [selected, wrong, nSelected] = [mask, problems, total(mask)];
   tellSelection(bare);
   order();
+  showChips();
   drawers[state.view]();
+  if (settled) showMultiples();
   if (settled) saveState(true);
 }
 let waiting = false;

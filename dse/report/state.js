@@ -8,6 +8,7 @@ function snapshot() {
   taken.axes = Object.fromEntries(Object.entries(axes).map(([which, { name, log }]) => [which, which === "color" ? [name] : [name, Boolean(log)]]));
   taken.view = state.view;
   taken.boxes = Object.fromEntries(Object.entries(boxes).map(([key, id]) => [key, $(id).checked]));
+  taken.lines = lineLayout;
   taken.sort = [state.sort, state.descending];
   taken.ask = { filter, brushes, outline };
   taken.steps = steps;
@@ -50,6 +51,7 @@ function openState() {
   }
   state.view = drawers[given.view] ? given.view : "plane";
   for (const [key, id] of Object.entries(boxes)) $(id).checked = Boolean(given.boxes[key]);
+  for (const [key, names] of Object.entries(given.lines)) if (Array.isArray(lineLayout[key])) lineLayout[key] = names.filter((name) => byName.has(name));
   [state.sort, state.descending] = inTable.has(given.sort[0]) ? given.sort : ["design", false];
   Object.assign(ask, asked(given.ask, has));
   $("filter").value = ask.filter;

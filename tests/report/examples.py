@@ -265,7 +265,7 @@ def regions_of(now: tuple[float, float, float]) -> Regions:
         if mask.any()
     )
     about = ("speedup", "", "granularity", "B", "1", 10.0, 0.2)
-    return Regions(*about, grid, base, improved, spans, tuple(regions))
+    return Regions(*about, grid, base, spans, tuple(regions), 1.0)
 
 
 def unpacked(values: Any) -> Any:

@@ -141,27 +141,27 @@ UP, DOWN = [1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]
         (
             (("time", "minimize", "s"), ("area", "minimize", "LUT"), ("speedup", "maximize", "1")),
             (DOWN, UP, UP),
-            ("area", "speedup", "time"),
+            ("area", "speedup", "lanes"),
         ),
         # a ratio comes before another maximized objective
         (
             (("rate", "maximize", "B/s"), ("gain", "maximize", "1"), ("area", "minimize", "LUT")),
             (DOWN, UP, UP),
-            ("area", "gain", "rate"),
+            ("area", "gain", "lanes"),
         ),
         # no minimized objective is traded for it
         (
             (("gain", "maximize", "1"), ("time", "minimize", "s"), ("rate", "maximize", "B/s")),
             (UP, DOWN, DOWN),
-            ("rate", "gain", "time"),
+            ("rate", "gain", "lanes"),
         ),
         # all minimized
         (
             (("time", "minimize", "s"), ("bytes", "minimize", "B"), ("area", "minimize", "LUT")),
             (DOWN, [2, 1, 3, np.inf], UP),
-            ("area", "time", "bytes"),
+            ("area", "time", "lanes"),
         ),
-        # colour is what varies: neither the third objective nor the first variable does
+        # colour is a variable that varies: the first does not
         (
             (("gain", "maximize", "1"), ("area", "minimize", "LUT"), ("time", "minimize", "s")),
             (UP, UP, [5, 5, 5, 5]),
@@ -173,6 +173,25 @@ def test_the_benefit_is_drawn_against_what_it_costs(
     objectives: Any, values: Any, expected: tuple[str, str, str]
 ) -> None:
     assert default_axes(four_designs(objectives, values)) == expected
+
+
+def test_colour_is_the_variable_that_explains_the_clusters() -> None:
+    rng = np.random.default_rng(3)
+    options, noise = np.repeat(["near", "far"], 100), rng.random((3, 200))
+    base = np.where(options == "near", 1.0, 9.0)
+    front = {"area": base + noise[0], "time": base[::-1] + noise[1], "bytes": noise[2]}
+    way: Literal["minimize"] = "minimize"
+    minimized = [(name, way, "1") for name in front]
+    found = four_designs(minimized, [column[:4] for column in front.values()])
+    designs = pd.DataFrame(front).assign(
+        wide=rng.random(200), lanes=rng.integers(1, 9, 200), feasible=True, on_front=True
+    )
+    even = replace(found, designs=designs)
+    assert default_axes(even)[2] not in ("wide", "lanes")  # neither explains anything
+    found = replace(found, designs=designs.assign(lanes=options))
+    assert default_axes(found)[2] == "lanes"
+    wide = replace(found, designs=designs.assign(wide=base + 0.1 * rng.random(200)))
+    assert default_axes(wide)[2] == "wide"
 
 
 def test_one_objective_is_drawn_against_the_first_variable() -> None:

@@ -141,6 +141,59 @@ def test_brushes_select_in_lines_table_and_plot(chrome: Chrome, front: pd.DataFr
     shown(chrome, front[np.isinf(front["break_even"])], len(front))
 
 
+def test_axes_of_lines_move_invert_and_hide(chrome: Chrome, front: pd.DataFrame) -> None:
+    open_tab(chrome, "parallel")
+    names = "return lines.axes.map(({ column }) => column.name)"
+    order = chrome.execute_script(names)
+
+    def part(name: str, kind: str) -> WebElement:
+        return chrome.find_element(By.CSS_SELECTOR, f'.axis[data-name="{name}"] {kind}')
+
+    part(order[0], ".name").send_keys(Keys.ARROW_RIGHT)
+    assert chrome.execute_script(names) == [order[1], order[0], *order[2:]]
+    step = int(chrome.execute_script("return lines.step"))
+    name = part(order[0], ".name")
+    ActionChains(chrome, duration=20).drag_and_drop_by_offset(name, -step, 0).perform()
+    assert chrome.execute_script(names) == order
+    part("acceleration", '[aria-label^="Invert"]').send_keys(Keys.ENTER)
+    drag(chrome, "acceleration", 0.8, 1.0)  # the low end is at the top now
+    low, high = chrome.execute_script("return ask.brushes.acceleration")
+    assert low is None  # minus infinity has no place in JSON
+    assert front["acceleration"].min() < high < 20
+    shown(chrome, front[front["acceleration"] <= high], len(front))
+    click(chrome, by_id(chrome, "unbrush"))
+    part("area", '[aria-label^="Hide"]').send_keys(Keys.ENTER)
+    assert "area" not in chrome.execute_script(names)
+    address = chrome.current_url
+    chrome.get("about:blank")
+    chrome.get(address)
+    WebDriverWait(chrome, 60).until(
+        lambda _: chrome.execute_script("return document.readyState === 'complete' && first")
+    )
+    assert "area" not in chrome.execute_script(names)
+    click(chrome, chrome.find_element(By.CSS_SELECTOR, "#hidden-axes button"))
+    assert sorted(chrome.execute_script(names)) == sorted(order)
+
+
+def test_chips_select_options_and_small_multiples_choose_the_axes(
+    chrome: Chrome, front: pd.DataFrame
+) -> None:
+    chips = {chip.text: chip for chip in chrome.find_elements(By.CSS_SELECTOR, "#chips button")}
+    assert set(chips) == set(front["interface"])
+    click(chrome, chips["user-port"])
+    shown(chrome, front[front["interface"] == "user-port"], len(front))
+    pressed = chrome.find_elements(By.CSS_SELECTOR, "#chips [aria-pressed=true]")
+    assert [chip.text for chip in pressed] == ["user-port"]
+    click(chrome, pressed[0])
+    shown(chrome, front, len(front))
+    pairs = chrome.find_elements(By.CSS_SELECTOR, "#multiples button")
+    assert len(pairs) == 5  # of four objectives, without the pair of the large plot
+    pair = next(each for each in pairs if each.text == "offload latency over break even")
+    click(chrome, pair)
+    axes = chrome.execute_script("return [axes.x.name, axes.y.name]")
+    assert axes == ["break_even", "offload_latency"]
+
+
 def test_box_and_lasso_select_and_undo_takes_it_back(chrome: Chrome, front: pd.DataFrame) -> None:
     for axis, name in (("x", "speedup"), ("y", "break_even")):
         Select(by_id(chrome, f"axis-{axis}")).select_by_visible_text(name)

@@ -162,20 +162,24 @@ def test_the_horizontal_axis() -> None:
 # Regions and convergence ----------------------------------------------------------------------
 
 
-def test_regions_are_bands_that_cover_the_axis_with_labels_in_their_middle() -> None:
-    regions = regions_of((600.0, 150.0, 20.0))
+def test_regions_are_a_strip_over_one_curve_with_the_break_even_size() -> None:
+    regions = regions_of((50_000.0, 3_500.0, 20.0))
     plot = regions_plot(regions)
-    edges = [(shape["x0"], shape["x1"]) for shape in plot["layout"]["shapes"]]
+    *strip, mark = plot["layout"]["shapes"]
+    edges = [(shape["x0"], shape["x1"]) for shape in strip]
     assert edges[0][0] == regions.grid[0]
     assert edges[-1][1] == regions.grid[-1]
     assert all(a[1] == b[0] for a, b in pairwise(edges))
-    notes = {note["text"] for note in plot["layout"]["annotations"]}
-    assert notes
-    assert {"<br>".join(region.inputs) for region in regions.regions} >= notes
-    last, label = regions.regions[-1], plot["layout"]["annotations"][-1]
+    title, *labels, place = plot["layout"]["annotations"]
+    assert title["text"] == "limited by"
+    assert {", ".join(region.inputs) for region in regions.regions} >= {n["text"] for n in labels}
+    last, label = regions.regions[-1], labels[-1]
     assert label["x"] == pytest.approx(np.log10(last.low * last.high) / 2)
+    below, above = (np.interp(mark["x0"] * k, regions.grid, regions.base) for k in (0.99, 1.01))
+    assert below < 1 < above
+    assert place["text"].startswith("break-even at ")
     assert len(region_colors(regions)) == len({r.inputs for r in regions.regions if r.inputs})
-    assert plot["data"][0]["name"] == "as it is"
+    assert len(plot["data"]) == 1
     np.testing.assert_allclose(unpacked(plot["data"][0]["y"]), regions.base, rtol=1e-6)
 
 

@@ -77,6 +77,7 @@ function showHiddenAxes() {
 function drawParallel() {
   const box = $("parallel"), shown = lineColumns();
   showHiddenAxes();
+  if (box.hidden) return; // it has no size yet
   if (!box.firstChild) {
     box.append(make("div", { class: "lines" }, make("canvas", {}), svg("svg", { class: "axes" })));
     box.firstChild.addEventListener("mousemove", (event) => hoverLine(event));

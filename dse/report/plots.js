@@ -135,11 +135,13 @@ function directLabels() {
     if (objective) add(objective.best, `${objective.direction === "maximize" ? "highest" : "lowest"} ${worded(objective.name)}`);
   }
   if (state.selected !== chosen.row) add(state.selected, "selected");
-  const { ink, card } = theme();
+  const { ink, card } = theme(), placed = [];
   return [...named].flatMap(([row, words]) => {
     const [x, y] = ["x", "y"].map((d) => { const column = byName.get(axes[d].name), log = Boolean(axes[d].log && column.number), place = placesOf(column, log)[row]; return [place, spanOfPlaces(column, log)]; });
     if ([x[0], y[0]].some(Number.isNaN)) return [];
-    const share = ([place, [low, high]]) => (place - low) / (high - low || 1), left = share(x) > 0.6, low = share(y) > 0.6;
+    const share = ([place, [low, high]]) => (place - low) / (high - low || 1), left = share(x) > 0.6, near = placed.filter((other) => Math.hypot(other[0] - share(x), other[1] - share(y)) < 0.15).length;
+    const low = share(y) > 0.6 !== (near % 2 === 1); // next to another label: on the other side
+    placed.push([share(x), share(y)]);
     return [{ x: x[0], y: y[0], text: words.map(plain).join("<br>"), ax: left ? -34 : 34, ay: low ? 30 : -30, xanchor: left ? "right" : "left", arrowcolor: ink, arrowwidth: 1, arrowhead: 0, standoff: 8, bgcolor: `${card}cc`, font: { color: ink, size: 12 } }];
   });
 }
@@ -163,6 +165,8 @@ function drawPlane() {
   const uirevision = JSON.stringify([axes.x, axes.y]); // keeps the zoom while the axes stay
   const grid = dots.on ? { gridcolor: `${soft}26` } : {}; // it lies over the dots
   const layout = { xaxis: { ...axisLayout("x"), ...grid }, yaxis: { ...axisLayout("y"), ...grid }, shapes, annotations, legend, hovermode: "closest", uirevision, selections: [], selectionrevision: (revision += 1) };
+  const names = list.filter(({ showlegend }) => showlegend !== false).map(({ name }) => name.length), perRow = Math.max(1, Math.floor($("view").clientWidth / (60 + 7 * Math.max(...names))));
+  $("plane").style.minHeight = `${440 + 19 * Math.ceil(names.length / perRow)}px`; // rows of the legend
   Plotly.react("plane", list, themed(layout), planeConfig);
   if (dots.stale) paintDots(); // else plotly has had it done
 }

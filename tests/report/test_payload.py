@@ -202,3 +202,7 @@ def test_the_best_designs_of_the_page_are_those_of_the_result(crypto_run: Path) 
     best = {o["name"]: int(numbers[o["best"]]) for o in data["objectives"]}
     assert best == {o.name: found.front.best(o.name).name for o in found.objectives}
     assert best["break_even"] == int(str(found.front.nash().name))
+
+
+def test_the_page_of_a_run_is_small(crypto_run: Path) -> None:
+    assert (crypto_run / "report.html").stat().st_size < 1_500_000

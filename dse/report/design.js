@@ -133,6 +133,7 @@ function showWhy(row) {
 /* Curves and regions of the selected design along inputs such as the size of a call. */
 function showAlong(panels) {
   $("callsize").hidden = !panels.length;
+  $("callsize-title").textContent = panels.some(({ title }) => / along granularity$/.test(title)) ? "Along call size" : panels.some(({ plot }) => plot) ? "Along inputs" : "Scenarios";
   $("callsize-panels").replaceChildren(...panels.map(panelOf));
   drawPanels(panels);
   showContents();

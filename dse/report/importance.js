@@ -35,10 +35,10 @@ function sliceFigure({ variable, values, feasible, at }, k, row) {
   const shown = at.map((_, i) => i).filter((i) => Number.isFinite(mine[i])), own = at.findIndex((value) => value === column.values[row]);
   const dots = shown.map((i) => svg("circle", { cx: x(i), cy: y(mine[i]), r: i === own ? 5 : 3, class: i === own ? "own" : feasible[i] ? "" : "infeasible" }, svg("title", {}, said(i))));
   const line = svg("polyline", { points: shown.map((i) => `${x(i)},${y(mine[i])}`).join(" ") });
-  const name = (i) => (column.number ? brief(at[i], column.unit) : at[i]), label = (i, anchor) => svg("text", { x: anchor === "start" ? left : width - right, y: height - 4, "text-anchor": anchor }, name(i));
+  const name = (i) => (column.number ? brief(at[i], column.unit) : at[i]), end = (i) => (column.number ? digits(at[i] / column.scale) : at[i]), label = (i, anchor) => svg("text", { x: anchor === "start" ? left : width - right, y: height - 4, "text-anchor": anchor }, end(i));
   const sign = signOf(objective), best = shown.filter((i) => feasible[i]).reduce((a, i) => (a === null || sign * mine[i] < sign * mine[a] ? i : a), null);
   const caption = best === null ? "no feasible value" : low === high ? `always ${brief(low, objective.column.unit)}` : `${brief(low, objective.column.unit)} to ${brief(high, objective.column.unit)}; best at ${name(best)}`;
   const alternative = `${worded(objective.name)} along ${worded(variable)}: ${caption}`;
   const ends = column.number || at.length === 2 ? [label(0, "start"), label(at.length - 1, "end")] : [];
-  return make("figure", { class: "slice" }, make("figcaption", {}, make("strong", {}, worded(variable)), small(caption)), svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": alternative }, ...(column.number ? [line] : []), ...dots, ...ends));
+  return make("figure", { class: "slice" }, make("figcaption", {}, make("strong", {}, worded(column.title)), small(caption)), svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": alternative }, ...(column.number ? [line] : []), ...dots, ...ends));
 }

@@ -58,14 +58,14 @@ def find_slices(
         By number. The slices need at most about as many evaluations as the search; a slow model has
         them for the first designs only.
     """
-    if not len(numbers):
-        return {}
     evaluator, space = study.evaluator, study.evaluator.space
+    if not len(numbers) or not space.variables:
+        return {}
     most = min(limit_values(result), _MAX_VALUES)
     numbers = numbers[: max(1, result.certificate.evaluated // count_values(space, most))]
     own = find_points(study, result, numbers)
     near = find_neighbours(space, own, most)
-    points = {name: np.concatenate([own[name], near.points[name]]) for name in space.variables}
+    points = {name: np.concatenate([own[name], near.points[name]]) for name in own}
     objectives, feasible = look_up_designs(evaluator, result, points)
     labels = space.labels(points)
     slices: dict[int, list[Slice]] = {}

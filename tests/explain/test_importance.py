@@ -30,3 +30,15 @@ def test_a_slice_holds_each_value_of_one_variable(tmp_path: Path) -> None:
         assert own[each.variable] in each.values.tolist()
         assert (np.diff(each.values) > 0).all()
     assert slices[variables.index("size")].values.tolist() == [1024.0, 2048.0, 4096.0]
+
+
+def test_a_slice_of_a_table_holds_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("lanes,mode,speed\n1,a,2\n2,a,3\n2,b,5\n4,b,9\n")
+    path = tmp_path / "study.toml"
+    path.write_text('[study]\nname = "t"\ntable = "rows.csv"\n[[objective]]\nmaximize = "speed"\n')
+    study = dse.load(path)
+    lanes, mode = find_slices(study, study.run(), [2])[2]
+    assert (lanes.variable, lanes.values.tolist()) == ("lanes", [2, 4])
+    assert lanes.objectives.tolist() == [[5.0], [9.0]]
+    assert mode.values.tolist() == ["a", "b"]
+    assert mode.objectives.tolist() == [[3.0], [5.0]]

@@ -231,6 +231,7 @@ def _end_again(first: float, *_: Any) -> None:
     help="Compare this interface: dse list interfaces. May be given several times  "
     "[default: all that any accelerator may use]",
 )
+@option("--example", metavar="NAME", help="Copy this shipped study, such as crypto.")
 @option("--force", is_flag=True, help="Replace STUDY if it exists.")
 def new_command(
     study: Path,
@@ -240,6 +241,7 @@ def new_command(
     host: str | None,
     engines: tuple[str, ...],
     interfaces: tuple[str, ...],
+    example: str | None,
     force: bool,
 ) -> None:
     """Write a draft of STUDY, a TOML file that runs without changes.
@@ -249,22 +251,28 @@ def new_command(
 
     \b
     dse new aes.toml
+    dse new aes.toml --example crypto
     dse new aes.toml --kernel aes --interface axi-dma --interface pcie-4-x8
     dse new fft.toml --from fft.profile.json
     dse new fft.toml --from fft.profile.json --question partition
     """  # noqa: D301
-    from dse.result.files import write_text
+    from dse.result.files import write_bytes, write_text
     from dse.study import draft
 
     of_kernel = {"--host": host, "--engine": engines, "--interface": interfaces}
-    draft.check_options(kernel, profile_, question, of_kernel)
+    draft.check_options(kernel, profile_, example, question, of_kernel)
     draft.check_target(study, force)
     if kernel is not None:
         written = draft.from_kernel(study, kernel, host, engines, interfaces)
     elif profile_ is not None:
         written = draft.from_profile(study, profile_, question)
+    elif example is not None:
+        written = draft.from_example(study, example, force)
     else:
         written = draft.example(study)
+    for place, content in written.files.items():
+        (study.parent / place).parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(study.parent / place, content)
     write_text(study, written.text)
     click.echo(f"{study}: {written.about}")
     click.echo(f"next: dse check {study}, then dse run {study}")

@@ -7,6 +7,7 @@ finds the catalogs and paths that they need.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from dse.model.units import read
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.catalog import Catalog, Row, find_catalog, load_catalog
 from dse.study.loading import load_function
+from dse.study.study import read_study
 
 QUESTIONS = {
     "communication": "which functions to accelerate, alone or together",
@@ -34,16 +36,65 @@ _COST_VALUES = tuple(name for _, names in _COSTS.values() for name in names)
 
 
 class Draft(NamedTuple):
-    """The text of a study, and its contents in words."""
+    """The text of a study, its contents in words, and the files that it reads, by place."""
 
     text: str
     about: str
+    files: Mapping[str, bytes] = {}
 
 
 def example(target: Path) -> Draft:
     """Return a small annotated study for this file."""
     about = "an example to change; --kernel and --from write studies of your own"
     return Draft(_draft("example")(target.stem), about)
+
+
+def shipped_studies() -> dict[str, Path]:
+    """Return the shipped studies by name: of the installed package, or of the clone."""
+    package = Path(__file__).parents[1]
+    installed = package / "shipped"
+    folder = installed if installed.is_dir() else package.parent / "studies"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def from_example(target: Path, name: str, force: bool) -> Draft:
+    """Return a shipped study for this file, with the files that it reads.
+
+    Parameters
+    ----------
+    target : Path
+        The study; it gets the name of the file.
+    name : str
+        One of `shipped_studies`.
+    force : bool
+        Whether to replace other files.
+
+    Raises
+    ------
+    InputError
+        If there is no such study, or one of its files would replace another file.
+    """
+    shipped = shipped_studies()
+    if name not in shipped:
+        remedy = nearest(name, shipped) or "the package was installed without its studies"
+        raise InputError("--example", [Problem("", f"there is no example '{name}'", remedy)])
+    path = shipped[name]
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r'^name = ".*?"', f'name = "{target.stem}"', text, count=1, flags=re.MULTILINE)
+    code = read_study(path).code
+    others = [file for file in code if file != path and file.is_relative_to(path.parent)]
+    files = {file.relative_to(path.parent).as_posix(): file.read_bytes() for file in others}
+    in_the_way = [
+        place
+        for place, content in files.items()
+        if (target.parent / place).exists() and (target.parent / place).read_bytes() != content
+    ]
+    if in_the_way and not force:
+        problems = [Problem(p, "is there already", "--force replaces it") for p in in_the_way]
+        raise InputError(str(target.parent), problems)
+    note = f"and the files that it reads: {', '.join(sorted(files))}" if len(files) == 1 else ""
+    note = note or (f"and the {len(files)} files that it reads" if files else "")
+    return Draft(text, f"the shipped study {name} {note}".rstrip(), files)
 
 
 def from_profile(target: Path, profile: Path, question: str | None) -> Draft:
@@ -134,10 +185,17 @@ def from_kernel(
 
 
 def check_options(
-    kernel: str | None, profile: Path | None, question: str | None, of_kernel: Mapping[str, Any]
+    kernel: str | None,
+    profile: Path | None,
+    example: str | None,
+    question: str | None,
+    of_kernel: Mapping[str, Any],
 ) -> None:
     """Raise InputError if options of ``dse new`` do not go together, with every such option."""
     problems = []
+    if example is not None and (kernel is not None or profile is not None):
+        message = "is a whole study, and --kernel and --from write another one"
+        problems.append(Problem("--example", message, "leave one out"))
     if kernel is not None and profile is not None:
         message = "a study is of a kernel or of a program, not of both"
         problems.append(Problem("--kernel and --from", message, "leave one out"))

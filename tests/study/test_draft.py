@@ -51,6 +51,21 @@ def test_the_example_runs_and_reaches_its_break_even(tmp_path: Path) -> None:
     assert study.name == "draft"
 
 
+def test_a_shipped_study_is_copied_with_its_files(tmp_path: Path) -> None:
+    done = new("draft.toml", "--example", "jpeg", cwd=tmp_path)
+    assert "profiles/jpeg.json" in done.stdout
+    copy, shipped = dse.load(tmp_path / "draft.toml"), dse.load(ROOT / "studies" / "jpeg.toml")
+    assert copy.name == "draft"
+    assert copy.evaluator.space.size == shipped.evaluator.space.size
+    (tmp_path / "profiles" / "jpeg.json").write_text("mine")
+    refused = new("other.toml", "--example", "jpeg", cwd=tmp_path, code=2)
+    assert "profiles/jpeg.json" in refused.stderr
+    assert "--force" in refused.stderr
+    assert (tmp_path / "profiles" / "jpeg.json").read_text() == "mine"
+    near = new("third.toml", "--example", "jpge", cwd=tmp_path, code=2)
+    assert "did you mean 'jpeg'?" in near.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "engines"),
     [

@@ -288,8 +288,12 @@ def load_result(folder: str | Path) -> Result:
     folder = Path(folder)
     content = read_json(folder / SUMMARY)
     if content.get("format") != FORMAT:
-        message = f"is {content.get('format')!r}, not {FORMAT}"
-        problem = Problem("format", message, "run the study again")
+        with reading(folder / SUMMARY):
+            release = content.get("provenance", {}).get("versions", {}).get("dse-accelerators")
+        writer = f"dse {release}" if release else "an unknown release"
+        message = f"is {content.get('format')!r}, written by {writer}; this release reads {FORMAT}"
+        remedy = "run the study again" + (f", or install dse {release}" if release else "")
+        problem = Problem("format", message, remedy)
         raise InputError(str(folder / SUMMARY), [problem])
     verify(folder)
     with reading(folder):

@@ -1,4 +1,4 @@
-"""Each tutorial is run from top to bottom in an empty folder, and is easy to read."""
+"""Tutorials and recipes run from top to bottom in an empty folder; tutorials read easily."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from tests.commands import called
 from tests.docs.pages import ROOT, load_script
 
 PAGES = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md"))
-LESSONS = [name for name in PAGES if name not in {"index", "scripts"}]
+LESSONS = [f"tutorials/{name}" for name in PAGES if name not in {"index", "scripts"}]
+RECIPES = [f"how-to/{n}" for n in ("catalog", "compare", "export", "override", "resume", "target")]
 _BLOCK = re.compile(r'^```(\w+)(?: title="([\w.-]+)")?\n(.*?)^```', re.MULTILINE | re.DOTALL)
 
 
 def _text(name: str) -> str:
-    return (ROOT / "docs" / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", LESSONS)
-def test_a_tutorial_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [*LESSONS, *RECIPES])
+def test_a_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are written, commands end with 0, and Python shows the lines of the page."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -39,7 +40,7 @@ def test_a_tutorial_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 commands += 1
         elif language == "pycon":
             _show(block, names)
-    assert commands >= 2
+    assert commands >= 1
     for module in [m for m, v in sys.modules.items() if _is_inside(v, tmp_path)]:
         del sys.modules[module]
 
@@ -68,6 +69,6 @@ def _is_inside(module: object, folder: Path) -> bool:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_tutorial_is_easy_to_read(name: str) -> None:
-    page = load_script("docs/readability.py").measure(_text(name))
+    page = load_script("docs/readability.py").measure(_text(f"tutorials/{name}"))
     assert page.reading_ease >= 55, round(page.reading_ease)
     assert len(page.longest_sentence.split()) <= 30, page.longest_sentence

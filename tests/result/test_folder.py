@@ -176,6 +176,19 @@ def test_folders_of_each_format_open(folder: Path) -> None:
     assert any(f.name == f"format-{FORMAT}" for f in KEPT.iterdir())
 
 
+def test_a_folder_of_another_format_names_the_release_that_wrote_it(
+    finished: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(finished / "out", tmp_path / "out")
+    summary = tmp_path / "out" / "summary.json"
+    content = json.loads(summary.read_text(encoding="utf-8"))
+    content["format"] = FORMAT + 1
+    content["provenance"]["versions"]["dse-accelerators"] = "9.8"
+    summary.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=r"(?s)written by dse 9\.8.*reads .*install dse 9\.8"):
+        dse.load_result(tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("part", "value", "words"),
     [

@@ -1,0 +1,94 @@
+"""Write docs/gallery: a card and a picture of the front for each shipped study.
+
+Run with ``python docs/gallery.py``; needs matplotlib (the ``bench`` group). It runs every study,
+which takes half a minute. A build of the site runs none. ``studies.json`` keeps a digest of each
+study and its files; a test says when a picture is older than its study.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import dse
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "gallery"
+STUDIES = sorted((ROOT / "studies").glob("*.toml"))
+QUESTIONS = {
+    "compress": "Should compression move to an engine that 64 threads share?",
+    "compress_system": "Which functions of a compressor get engines on one chip?",
+    "cpu_accelerator": "Where should an accelerator join the caches of a CPU?",
+    "crypto": "Which AES engine, behind which interface, shared by how many threads?",
+    "gpu_memory": "What does a GPU gain if its memory is nearer?",
+    "jpeg": "Which functions of a JPEG decoder become hardware?",
+    "jpeg_system": "Which functions of a JPEG decoder get engines on one chip?",
+    "rotate": "Which of two ways to rotate a picture suits hardware?",
+    "server": "Does a 64-core server need engines for AES-GCM and compression?",
+    "shared_pipeline": "How long should each stream hold a shared pipeline?",
+    "soc": "Which of six kernels get engines within 60 kLUT?",
+    "sparc_evolution": "Which generation of crypto hardware is beneficial from which size?",
+}
+
+
+def digest_study(path: Path) -> str:
+    """Return a digest of a study and of the files in its folder that it reads."""
+    files = {file for file in dse.load(path).code if file.is_relative_to(path.parent)}
+    state = hashlib.sha256()
+    for file in sorted(files | {path}):
+        state.update(file.read_bytes())
+    return state.hexdigest()[:16]
+
+
+def card(name: str) -> str:
+    """Return the card of a study: the picture, the question, and the command that copies it."""
+    return (
+        f'<div class="card" markdown>\n![The front of the study {name}]({name}.svg)\n\n'
+        f"**{QUESTIONS[name]}**\n\n`dse new mine.toml --example {name}`\n</div>\n"
+    )
+
+
+def page() -> str:
+    """Return the page: a card per study."""
+    head = (
+        "# Gallery\n\n"
+        "Each picture is the Pareto front of a shipped study.\n"
+        "The ring is the recommended design.\n"
+        "Copy a study with its command, run it, and change its numbers.\n"
+    )
+    cards = "\n".join(card(path.stem) for path in STUDIES)
+    return f'{head}\n<div class="cards" markdown>\n\n{cards}\n</div>\n'
+
+
+def draw(path: Path) -> None:
+    """Run a study, and draw its front over two objectives with the recommended design."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    mpl.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "gallery", "font.size": 9}
+    result = dse.load(path).run()
+    front, nash = result.front.designs, result.nash()
+    first, *others = result.objectives
+    cost = others[-1]
+    figure, axis = plt.subplots(figsize=(3.6, 2.6), layout="constrained")
+    axis.scatter(front[cost.name], front[first.name], s=14, color="#00897b")
+    axis.scatter([nash[cost.name]], [nash[first.name]], s=70, facecolors="none", edgecolors="#d81b60")
+    for axes, objective in (("x", cost), ("y", first)):
+        values = front[objective.name]
+        if values.min() > 0 and values.max() > 20 * values.min():
+            axis.set(**{f"{axes}scale": "log"})
+        unit = "" if objective.unit == "1" else f" [{objective.unit}]"
+        axis.set(**{f"{axes}label": objective.name.replace("_", " ") + unit})
+    axis.grid(alpha=0.3)
+    figure.savefig(FOLDER / f"{path.stem}.svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for study in STUDIES:
+        draw(study)
+    digests = {path.stem: digest_study(path) for path in STUDIES}
+    (FOLDER / "studies.json").write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+    (FOLDER / "index.md").write_text(page(), encoding="utf-8")

@@ -42,6 +42,7 @@ _WHERE_HELP = (
     "Explain the Nash design of the designs of the front that meet a condition, such as "
     '"area < 200 kLUT and lanes > 1".'
 )
+_VERBOSE_HELP = "Print all that is known, not the short answer."
 _DESIGN_HELP = "Explain this design: its number in front.csv, or nash. May be given several times."
 
 
@@ -107,6 +108,7 @@ def commands() -> None:
 @option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
 @option("--fresh", is_flag=True, help="Start again if the folder holds a run of the study.")
 @option("--quiet", is_flag=True, help="Print no progress and no summary.")
+@option("--verbose", is_flag=True, help=_VERBOSE_HELP)
 def run_command(
     study: Path,
     out: Path | None,
@@ -117,6 +119,7 @@ def run_command(
     dask: str | None,
     fresh: bool,
     quiet: bool,
+    verbose: bool,
 ) -> None:
     """Run STUDY and write the report, the tables and the storage into a run folder.
 
@@ -159,7 +162,10 @@ def run_command(
             if aside.exists():  # a run without a result puts it back
                 now = folder.parent / aside.name
                 terminal.say(f"{folder} held another run or study: that is {now} now")
-    terminal.summary(result, folder / REPORT, read_answer(place))
+    if verbose:
+        terminal.whole_summary(result, folder / REPORT, read_answer(place))
+    else:
+        terminal.summary(result, folder / REPORT, read_answer(place))
     if result.certificate.stopped == "interrupted":
         sys.exit(INTERRUPTED)
     if result.target is not None and not result.target.designs:
@@ -280,7 +286,9 @@ def new_command(
 
 @commands.command("check")
 @click.argument("study", type=_PATH)
-def check_command(study: Path) -> None:
+@option("--verbose", is_flag=True, help=_VERBOSE_HELP)
+@option("--graph", is_flag=True, help="Also print the model graph.")
+def check_command(study: Path, verbose: bool, graph: bool) -> None:
     """Check STUDY without running it: list every problem, or describe the run.
 
     Its models run on a sample of its designs, as at the start of a run.
@@ -294,17 +302,21 @@ def check_command(study: Path) -> None:
     resolved = load(study)
     notes = check_contract(resolved, seconds=5.0)
     formulation = check_formulation(resolved.evaluator, str(study), seconds=5.0)
-    terminal = Terminal()
-    terminal.plan(choose_search(resolved))
-    for note in (*notes.values(), *formulation):
-        terminal.note(note)
+    terminal, planned = Terminal(), choose_search(resolved)
+    found = (*notes.values(), *formulation)
+    if verbose:
+        terminal.whole_plan(planned, found)
+    else:
+        terminal.plan(planned, found)
+    if graph:
+        terminal.model_graph(resolved.evaluator)
 
 
 @commands.command("explain")
 @click.argument("run", type=_PATH)
 @option("--design", "designs", multiple=True, callback=_numbers, help=_DESIGN_HELP)
 @option("--where", metavar="FILTER", help=_WHERE_HELP)
-@option("--all", "whole", is_flag=True, help="Also show the inputs that all designs share.")
+@option("--verbose", is_flag=True, help=_VERBOSE_HELP)
 @option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 @option("--emit", type=Written(), help="Write the design's dispatch rule: C, C++, Python or Rust.")
 @option("--force", is_flag=True, help="Replace the file of --emit if it exists.")
@@ -312,7 +324,7 @@ def explain_command(
     run: Path,
     designs: list[int | None],
     where: str | None,
-    whole: bool,
+    verbose: bool,
     as_json: bool,
     emit: Path | None,
     force: bool,
@@ -367,7 +379,10 @@ def explain_command(
     for explanation in explanations:
         mine = changes if explanation.design == own else ()
         lines = [line for each in mine for line in each.lines]
-        terminal.explanation(result, explanation, whole, lines)
+        if verbose:
+            terminal.whole_explanation(result, explanation, lines)
+        else:
+            terminal.explanation(study, result, explanation, lines)
 
 
 @commands.command("report")

@@ -27,6 +27,7 @@ ENTRY: Kind = "catalog entry"
 SAMPLED = 64
 """The values of a continuum that are evaluated, and of any variable at least."""
 _BATCH = 65_536
+_NO_CHANGE = 5e-5  # as a fraction: rounds to 0.0 %
 _MAX_FACTOR = 1e3  # a larger factor, or an infinite one, weighs as this
 _FACTOR = 2.0  # a larger ratio is shown as a factor, a smaller one in percent
 
@@ -116,14 +117,18 @@ class Effect:
 
     def __str__(self) -> str:
         shown = f"{worded(self.objective)} {amount(self.after, self.unit)}"
-        return shown if np.isnan(self.before) else f"{shown} ({self._change()})"
+        return shown if np.isnan(self.before) else f"{shown} ({self.change})"
 
-    def _change(self) -> str:
+    @property
+    def change(self) -> str:
+        """The change as a signed percentage or a factor."""
         if not (np.isfinite(self.before) and np.isfinite(self.after) and self.before):
             return f"from {amount(self.before, self.unit)}"
         fraction = (self.after - self.before) / abs(self.before)
         if self.before > 0 and fraction >= _FACTOR - 1:
             return f"×{number(1 + fraction, 3)}"
+        if abs(fraction) < _NO_CHANGE:
+            return "0 %"
         return f"{'+' if fraction > 0 else '−'}{percent(abs(fraction))}"
 
 

@@ -1,6 +1,7 @@
 """The output of the command line, at any width.
 
 * `terminal`: progress, summaries with the best designs, explanations
+* `fields`: short answers, one labelled field per line
 * `listing`: models and catalogs
 * `layout`: lines and texts of users
 """

@@ -39,6 +39,7 @@ from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import describe_ground
 from dse.study.catalog import Catalog, Listed, near
 from dse.study.study import ResolvedStudy
+from dse.terminal.fields import summarize_explanation, summarize_plan, summarize_run
 from dse.terminal.layout import escape, hanging, indented, span
 
 if TYPE_CHECKING:
@@ -72,6 +73,16 @@ class Terminal:
         self._quiet = quiet
         self._out = Console(highlight=False, emoji=False, quiet=quiet)
         self._err = Console(highlight=False, emoji=False, stderr=True, quiet=quiet)
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Print lines that fit as they are."""
+        for line in lines:
+            self._out.print(escape(line), soft_wrap=True)
+
+    @property
+    def width(self) -> int:
+        """The columns of standard output."""
+        return self._out.width
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -115,6 +126,12 @@ class Terminal:
             yield watch
 
     def summary(
+        self, result: Result, report: Path, answer: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """Show the answer of a run in a few lines."""
+        self.lines(summarize_run(result, answer, str(report), self.width))
+
+    def whole_summary(
         self, result: Result, report: Path, answer: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
         """Show the result of a run, with the answer first.
@@ -189,8 +206,12 @@ class Terminal:
         self.say(f"REFUTED: no design on the front is as good as this one{by}: {design}.")
         self.say(f"It has {values}.")
 
-    def plan(self, study: ResolvedStudy) -> None:
-        """Show the plan of a run."""
+    def plan(self, study: ResolvedStudy, notes: Sequence[str]) -> None:
+        """Show the plan of a run in a few lines."""
+        self.lines(summarize_plan(study, [*study.notes, *notes], self.width))
+
+    def whole_plan(self, study: ResolvedStudy, notes: Sequence[str]) -> None:
+        """Show the plan of a run, with all variables and constraints."""
         evaluator = study.evaluator
         size = evaluator.space.size
         shown = plural(size, "design") if size is not None else "a continuous space"
@@ -219,8 +240,7 @@ class Terminal:
             self._line("not checked", requirement)
         if study.target is not None:
             self._line("target", study.target.reach)
-        self._model_graph(evaluator)
-        for note in study.notes:
+        for note in (*study.notes, *notes):
             self.note(note)
 
     def note(self, text: str) -> None:
@@ -231,7 +251,7 @@ class Terminal:
         for each in hanging(kind, text, width, indent):
             self._out.print(each)
 
-    def _model_graph(self, evaluator: Evaluator) -> None:
+    def model_graph(self, evaluator: Evaluator) -> None:
         """Show the model graph: quantities, the model that computes them, and its inputs."""
         if not evaluator.model_graph.models:
             return
@@ -254,17 +274,24 @@ class Terminal:
 
     def explanation(
         self,
+        study: ResolvedStudy,
         result: Result,
         explanation: Explanation,
-        whole: bool = False,
         more: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """Show the verdict on a design, the best changes, and its limits.
+        """Show the verdict on a design, its breakdown and the best changes in a few lines."""
+        self.lines(summarize_explanation(study, result, explanation, more, self.width))
+
+    def whole_explanation(
+        self,
+        result: Result,
+        explanation: Explanation,
+        more: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """Show the verdict on a design, all changes, its values and its limits.
 
         Parameters
         ----------
-        whole : bool
-            Whether fixed inputs are shown as well.
         more : iterable of (str, str)
             Labels and texts that follow the verdict.
         """
@@ -275,7 +302,7 @@ class Terminal:
         table = Table(box=None, pad_edge=False, show_header=False)
         codes = {n for n, c in result.columns.items() if c.role == "code"}
         for name, value in explanation.values.items():
-            if name not in codes and (whole or name not in result.constants):
+            if name not in codes:
                 is_text = isinstance(value, str)
                 shown = value if is_text else show_value(float(value), units.get(name) or "1")
                 table.add_row(escape(name), escape(shown))

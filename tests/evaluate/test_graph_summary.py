@@ -62,7 +62,7 @@ def test_check_prints_the_model_graph_at_any_width(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    Terminal().plan(dse.load(ROOT / "studies" / "crypto.toml"))
+    Terminal().model_graph(dse.load(ROOT / "studies" / "crypto.toml").evaluator)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
     text = " ".join(" ".join(lines).split())

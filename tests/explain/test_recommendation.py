@@ -322,7 +322,8 @@ def test_a_search_that_was_cut_short_says_so_first(search: str, told: str) -> No
 
 def test_the_answer_is_in_the_summary_and_the_terminal(tmp_path: Path) -> None:
     shipped, folder = ROOT / "studies" / "sparc_evolution.toml", tmp_path / "run"
-    _, out, _ = called("run", str(shipped), "--out", str(folder), cwd=tmp_path, columns=200)
+    words = ("run", str(shipped), "--out", str(folder), "--verbose")
+    _, out, _ = called(*words, cwd=tmp_path, columns=200)
     kept = read_answer(folder)
     assert kept["designs"][0]["design"] == 4
     printed = re.sub(r"\s", "", out)  # columns break the lines of a long text

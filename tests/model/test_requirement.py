@@ -235,7 +235,7 @@ def test_a_requirement_whose_quantities_are_not_wired_is_listed_as_not_checked(
     assert made.evaluator.constraints == ()
     told = "half of the engine is spare: carried >= 2 * call_rate, required by chain"
     assert made.unchecked == (f"{told}: needs call_rate",)
-    Terminal().plan(made)
+    Terminal().whole_plan(made, ())
     assert f"not checked {told}: needs call_rate" in " ".join(capsys.readouterr().out.split())
     wired = chain_study("latency", call_rate=3e6)
     assert wired.unchecked == ()
@@ -297,7 +297,7 @@ def test_check_and_report_show_requirements(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = dse.from_mapping(study(), MODELS)
-    Terminal().plan(made)
+    Terminal().whole_plan(made, ())
     shown = " ".join(capsys.readouterr().out.split())
     assert f"requirement {CARRIES}, required by queue" in shown
     made.run(tmp_path / "out")

@@ -98,7 +98,9 @@ def test_the_terminal_names_the_functions_of_the_best_designs(tmp_path: Path) ->
         maximize = "speedup"
         """
     )
-    shown = CliRunner().invoke(commands, ["run", str(path), "--out", str(tmp_path / "run")])
+    shown = CliRunner().invoke(
+        commands, ["run", str(path), "--out", str(tmp_path / "run"), "--verbose"]
+    )
     assert shown.exit_code == 0
     assert re.search(r"best speedup .*idct \+ convert_row", shown.output)
 

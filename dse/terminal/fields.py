@@ -1,0 +1,288 @@
+"""Short answers on the terminal: one labelled field per line, cut between words."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dse.explain.breakdown import part_fields
+from dse.explain.changes import Change, describe_design
+from dse.explain.explanation import Explanation
+from dse.explain.sensitivity import STUDY
+from dse.model.values import aligned, number, percent, plural, prefixed, show_value, titled, worded
+from dse.result.record import Certificate, Result
+from dse.study.study import ResolvedStudy
+
+LABEL = 14
+"""The columns of a label and the space behind it."""
+_ROLES = ("recommended", "nearest")
+_RUN, _EXPLANATION = 18, 30  # lines
+_VERDICT = ("feasible", "on the front", "target", "benefit", "violation", "repair")
+_KERNELS = 6  # lines of kernels
+_WHAT_IF = 8  # rows of a what-if table
+
+
+def make_field(label: str, text: str, width: int, lines: int = 1) -> list[str]:
+    """Return a label and a text, of which some lines are shown.
+
+    >>> make_field("Next step", "interface pcie-3-x8 to cxl-x8: speedup +6 %", 40)
+    ['Next step     interface pcie-3-x8 to …']
+    """
+    if not text:
+        return []
+    kept = re.sub(
+        r" (?=[\[(%])|(?<=\d) (?=[A-Za-zµ])", "\N{NO-BREAK SPACE}", text
+    )  # a unit stays with its name
+    filled = textwrap.wrap(kept, max(width - LABEL, 20), break_on_hyphens=False)
+    if len(filled) > lines:
+        rest = filled[:lines]
+        last = rest[-1].rsplit(" ", 1)[0] if len(rest[-1]) + 2 > width - LABEL else rest[-1]
+        filled = [*rest[:-1], f"{last} …"]
+    heads = [label, *[""] * (len(filled) - 1)]
+    lines_ = zip(heads, filled, strict=True)
+    return [
+        f"{head:<{LABEL - 1}} {line}".replace("\N{NO-BREAK SPACE}", " ") for head, line in lines_
+    ]
+
+
+def make_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return a table, its first column to the left; columns that do not fit are left out."""
+    sizes = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    shown, total = 1, sizes[0]
+    while shown < len(sizes) and total + 2 + sizes[shown] <= width:
+        total += 2 + sizes[shown]
+        shown += 1
+    cut = [[row[0].ljust(sizes[0]), *row[1:shown]] for row in [heads, *rows]]
+    return [
+        "  ".join(
+            [row[0], *(c.rjust(s) for c, s in zip(row[1:], sizes[1:], strict=False))]
+        ).rstrip()
+        for row in cut
+    ]
+
+
+# A run ----------------------------------------------------------------------------------------
+
+
+def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width: int) -> list[str]:
+    """Return the answer of a run in at most 18 lines, the first of which the caller prints.
+
+    Parameters
+    ----------
+    answer : mapping of str to Any
+        As `dse.explain.recommendation.answer_data` gives it; empty if there is none.
+    """
+    lines = make_field(*_describe_search(result), width, 2)
+    if answer:
+        lines += make_field("Answer", answer["verdict"], width, 2)
+        lines += _describe_recommended(answer, width)
+    if len(result.front):
+        lines += _best_designs(result, answer, width)
+    else:
+        lines += make_field("Front", "empty: no design that was evaluated is feasible", width)
+    if result.target is not None:
+        lines += make_field("Target", result.target.words[0], width, 2)
+    fields = dict(answer["fields"]) if answer else {}
+    checks = [fields.get("inputs", ""), fields.get("check first", "").split(";")[0]]
+    last = make_field("Confidence", "; ".join(filter(None, checks)), width)
+    if result.notes:
+        count = plural(len(result.notes), "note")
+        last += make_field("Notes", f"{count}: run with --verbose, or see the report", width)
+    last.append(f"{'Report':<{LABEL}}{report}")
+    lines += make_field("No engine", fields.get("build nothing", ""), width)
+    lines += make_field("Bottleneck", fields.get("limits", ""), width)
+    step = (
+        next((f"{label}: {text}" for label, text in answer["steps"].items()), "") if answer else ""
+    )
+    room = _RUN - 1 - len(lines) - len(last)
+    lines += make_field("Next step", fields.get("change", "") or step, width, min(max(room, 1), 3))
+    return [*lines, *last]
+
+
+def _describe_search(result: Result) -> tuple[str, str]:
+    """Return a label and a text: how far the search came."""
+    certificate = result.certificate
+    front = f"{certificate.non_dominated:,} on the front"
+    if certificate.designs is None:
+        designs = plural(certificate.evaluated, "design")
+    elif certificate.complete:
+        designs = f"all {plural(certificate.designs, 'design')}"
+    else:
+        designs = f"{certificate.evaluated:,} of {plural(certificate.designs, 'design')}"
+    text = f"{designs}, {certificate.feasible:,} feasible, {front}"
+    if certificate.method == "bound" and certificate.complete:
+        text = f"{designs}, {certificate.evaluated:,} of them evaluated, {front}"
+    return _label_search(certificate), text
+
+
+def _label_search(certificate: Certificate) -> str:
+    if not certificate.complete:
+        return "Not complete"
+    return f"Within {percent(certificate.gap, 2)}" if certificate.gap else "Complete"
+
+
+def _describe_recommended(answer: Mapping[str, Any], width: int) -> list[str]:
+    """Return the recommended design: its variables, or the engine of each kernel."""
+    if not answer["designs"]:
+        return []
+    recommended = answer["designs"][0]
+    fields = dict(recommended["fields"])
+    text = fields.pop(recommended["role"], "")
+    lines = make_field(recommended["role"].capitalize(), text, width, 3)
+    kernels = []
+    for label, value in fields.items():
+        if label == "gives":
+            break
+        kernels.append((label, value))
+    for label, value in kernels[:_KERNELS]:
+        lines += make_field(f"  {label}"[: LABEL - 1], value, width)
+    if len(kernels) > _KERNELS:
+        lines.append(f"{'':<{LABEL}}and {len(kernels) - _KERNELS} more")
+    return lines
+
+
+def _best_designs(result: Result, answer: Mapping[str, Any], width: int) -> list[str]:
+    """Return the recommended design and the best of each objective as a table, and no engine."""
+    front, named = result.front, dict[str, list[str]]()
+    if answer and answer["designs"]:
+        first = answer["designs"][0]
+        named[str(first["design"])] = [first["role"]]
+    for objective in result.objectives:
+        design = str(front.best(objective.name).name)
+        named.setdefault(design, []).append(f"best {worded(objective.name)}")
+    rows = result.designs.loc[[int(design) for design in named]]
+    heads, columns = ["", "design"], []
+    for objective in result.objectives:
+        values = rows[objective.name].to_numpy(dtype=float)
+        scale, unit = prefixed(values, objective.unit)
+        texts = [
+            text if np.isfinite(value) else show_value(value, objective.unit)
+            for value, text in zip(values.tolist(), aligned(values / scale), strict=True)
+        ]
+        heads.append(titled(worded(objective.name), unit))
+        columns.append(texts)
+    table = [
+        [_shorten(labels), design, *cells]
+        for (design, labels), *cells in zip(named.items(), *columns, strict=True)
+    ]
+    return make_table(heads, table, width)
+
+
+def _shorten(labels: Sequence[str]) -> str:
+    """Return the roles of a design: the first, and how many more."""
+    if len(labels) == 1:
+        return labels[0]
+    return labels[0] if labels[0] in _ROLES else f"{labels[0]} +{len(labels) - 1}"
+
+
+# A design -------------------------------------------------------------------------------------
+
+
+def summarize_explanation(
+    study: ResolvedStudy,
+    result: Result,
+    explanation: Explanation,
+    more: Iterable[tuple[str, str]],
+    width: int,
+) -> list[str]:
+    """Return the explanation of a design in at most 30 lines.
+
+    Parameters
+    ----------
+    more : iterable of (str, str)
+        Labels and texts of switch points and limits.
+    """
+    variables = [n for n, c in result.columns.items() if c.role == "variable"]
+    shown = [n for n in variables if n in explanation.values]
+    settings = describe_design(study.evaluator, explanation.values, shown)
+    gives = ", ".join(
+        f"{worded(o.name)} {show_value(float(explanation.values[o.name]), o.unit)}"
+        for o in result.objectives
+    )
+    lines = [f"design {explanation.design} of {result.name}"]
+    for label, text in explanation.fields:
+        if label in _VERDICT:
+            lines += make_field(label.capitalize(), text, width, 2)
+    lines += make_field("Design", settings, width, 3)
+    lines += make_field("Gives", gives, width, 2)
+    for label, text in part_fields(explanation.parts)[:4]:
+        lines += make_field("Breakdown", f"{label.partition(' (')[0]}: {text}", width)
+    lines += _bottlenecks(explanation, width)
+    lines += _what_if(result, explanation, width)
+    kept = _EXPLANATION - 1 - len(lines)
+    rest: list[str] = []
+    for label, text in more:
+        rest += make_field(label.capitalize(), text, width)
+    lines += rest[: max(kept, 0)]
+    return [*lines, "--verbose shows all values, bottlenecks, changes, switch points and regions"]
+
+
+def _bottlenecks(explanation: Explanation, width: int) -> list[str]:
+    """Return the inputs that are bottlenecks: inputs to select, then given ones."""
+    found = [s for s in explanation.sensitivities if s.bottleneck]
+    lines = []
+    for label, own in (("Bottleneck", False), ("Given", True)):
+        gains: dict[str, list[str]] = {}
+        for each in found:
+            if (each.set_by == STUDY) == own:
+                gain = f"{worded(each.objective)} {each.gain_text}"
+                gains.setdefault(worded(each.label), []).append(gain)
+        texts = [f"{name}: {', '.join(parts)}" for name, parts in gains.items()]
+        lines += make_field(label, "; ".join(texts), width, 2)
+    return lines
+
+
+def _what_if(result: Result, explanation: Explanation, width: int) -> list[str]:
+    """Return the changes of one variable as a table, one column per objective."""
+    changes = [change for change in explanation.advice if change.settings][:_WHAT_IF]
+    if not changes:
+        return make_field("No change", explanation.no_change, width)
+    heads = ["What if", *(worded(o.name) for o in result.objectives), "design"]
+    rows = [[_head(change), *_effects(change), str(change.design or "")] for change in changes]
+    return make_table(heads, rows, width)
+
+
+def _head(change: Change) -> str:
+    text = ", ".join(map(str, change.settings))
+    return text if len(text) <= 40 else text[:39].rsplit(" ", 1)[0] + " …"
+
+
+def _effects(change: Change) -> list[str]:
+    return [effect.change for effect in change.effects]
+
+
+# A plan ---------------------------------------------------------------------------------------
+
+
+def summarize_plan(study: ResolvedStudy, notes: Sequence[str], width: int) -> list[str]:
+    """Return what a run would do in at most 12 lines."""
+    evaluator, plan = study.evaluator, study.plan
+    size = evaluator.space.size
+    shown = plural(size, "design") if size is not None else "a continuous space"
+    lines = [f"{study.name}: no problems; {shown}, {plan.method} search"]
+    variables = [
+        f"{name} ({'continuous' if v.count is None else number(v.count)})"
+        for name, v in evaluator.space.variables.items()
+    ]
+    lines += make_field("Variables", ", ".join(variables), width, 3)
+    objectives = [f"{o.direction} {titled(o.name, o.unit)}" for o in evaluator.objectives]
+    lines += make_field("Objectives", ", ".join(objectives), width, 2)
+    required = sum(1 for c in evaluator.constraints if c.required_by)
+    own = len(evaluator.constraints) - required
+    text = f"{plural(own, 'constraint')}, {plural(required, 'requirement')} of models"
+    lines += make_field("Constraints", text, width)
+    lines += make_field("Not checked", "; ".join(study.unchecked), width)
+    if study.target is not None:
+        lines += make_field("Target", study.target.reach, width)
+    for note in notes[:2]:
+        lines += make_field("Note", note, width, 2)
+    if len(notes) > 2:
+        lines += make_field("Notes", f"{len(notes) - 2} more: --verbose", width)
+    return [
+        *lines,
+        f"{'More':<{LABEL}}--verbose: constraints and effects; --graph: the model graph",
+    ]

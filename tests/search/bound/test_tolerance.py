@@ -135,7 +135,7 @@ def test_a_certificate_says_what_it_rests_on(tmp_path: Path) -> None:
     assert any(g["by"] == "table" and "pipeline_depth" in g["how"] for g in grounds)
     assert any(g["by"] == "monotonic" and "+set_up_time" in g["how"] for g in grounds)
     page = read_page(out / "report.html")
-    assert "What it rests on" in page
+    assert "Basis of the bounds" in page
     assert "never below its lower bound window_interval" in page
     found = CliRunner().invoke(commands, ["certify", str(out), "--designs", "2000"])
     assert found.exit_code == 0, found.output

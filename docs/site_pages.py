@@ -85,7 +85,7 @@ def _model(model: Any) -> Iterator[str]:
     yield f"## `{model.name.partition(':')[2]}`\n"
     text = re.split(r"\n(?:Parameters|Returns|Examples)\n-+\n", _docstring(model.function))[0]
     yield f"{_plain(text)}\n"
-    yield f'    models = ["{model.name}"]\n'
+    yield f'```toml\nmodels = ["{model.name}"]\n```\n'
     for head, quantities in (("input", model.inputs), ("output", model.outputs)):
         yield f"| {head} | symbol | unit | domain | meaning |"
         yield "|---|---|---|---|---|"

@@ -16,7 +16,7 @@ const targetBounds = overview.bounds.map(([name, sign, value]) => ({ name, sign,
 function scaledLosses(values, sign) {
   const signed = values.map((v) => v * sign), finite = signed.filter(Number.isFinite);
   if (!finite.length) return signed.map((v) => (v === -Infinity ? 0 : 1));
-  const plainValues = finite.map((v) => v * sign), least = Math.min(...plainValues), greatest = Math.max(...plainValues);
+  const plainValues = finite.map((v) => v * sign), least = plainValues.reduce((a, b) => Math.min(a, b)), greatest = plainValues.reduce((a, b) => Math.max(a, b));
   const logs = least > 0 && Math.log10(greatest) - Math.log10(least) > decadesOfLogs;
   const place = (v) => (logs ? sign * Math.log10(v * sign) : v), places = finite.map(place);
   const low = places.reduce((a, b) => Math.min(a, b)), high = places.reduce((a, b) => Math.max(a, b));

@@ -22,6 +22,7 @@ LABEL = 14
 _ROLES = ("recommended", "nearest")
 _RUN, _EXPLANATION = 18, 30  # lines
 _VERDICT = ("feasible", "on the front", "target", "benefit", "violation", "repair")
+_NO_CHANGE = "no single change within the space gains more than it costs"
 _KERNELS = 6  # lines of kernels
 _WHAT_IF = 8  # rows of a what-if table
 
@@ -95,11 +96,11 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
     last.append(f"{'Report':<{LABEL}}{report}")
     lines += make_field("No engine", fields.get("build nothing", ""), width)
     lines += make_field("Bottleneck", fields.get("limits", ""), width)
-    step = (
-        next((f"{label}: {text}" for label, text in answer["steps"].items()), "") if answer else ""
-    )
-    room = _RUN - 1 - len(lines) - len(last)
-    lines += make_field("Next step", fields.get("change", "") or step, width, min(max(room, 1), 3))
+    if answer and answer["designs"] and answer["designs"][0]["role"] == "recommended":
+        lines += make_field("Next step", fields.get("change", "") or _NO_CHANGE, width, 2)
+        step = next((f"{label}: {text}" for label, text in answer["steps"].items()), "")
+        room = _RUN - 1 - len(lines) - len(last)
+        lines += make_field("Trade-off", step, width, min(room, 3)) if room > 0 else []
     return [*lines, *last]
 
 

@@ -148,7 +148,7 @@ def test_what_a_model_does_to_its_process_does_not_affect_the_run(tmp_path: Path
     command = [sys.executable, "-m", "dse", "run", "study.toml", "--out", "out"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("report: out/report.html") == 1
+    assert done.stdout.count("out/report.html") == 1
     front = dse.load_result(tmp_path / "out").front.designs
     assert np.array_equal(front.index, whole.front.designs.index)
     assert len(list((tmp_path / "out").glob("*.html"))) == 1

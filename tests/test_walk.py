@@ -23,7 +23,8 @@ OBJECTIVES = ("speedup", "break_even", "call_time", "area")
 
 
 def dse(*arguments: str, cwd: Path, code: int = 0) -> str:
-    done = called(*arguments, cwd=cwd, columns=400)
+    verbose = ["--verbose"] * (arguments[0] in ("run", "explain"))
+    done = called(*arguments, *verbose, cwd=cwd, columns=400)
     assert done.returncode == code, done.stderr
     return done.stdout
 

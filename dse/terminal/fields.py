@@ -265,6 +265,7 @@ def summarize_plan(study: ResolvedStudy, notes: Sequence[str], width: int) -> li
     size = evaluator.space.size
     shown = plural(size, "design") if size is not None else "a continuous space"
     lines = [f"{study.name}: no problems; {shown}, {plan.method} search"]
+    lines += make_field("Search", plan.reason, width)
     variables = [
         f"{name} ({'continuous' if v.count is None else number(v.count)})"
         for name, v in evaluator.space.variables.items()

@@ -362,7 +362,8 @@ def test_the_command_line_asks_a_finished_run_without_running_it_again(tmp_path:
     _, first = run()
     assert first["target"] is None
     assert first["answer"]["steps"]
-    text, asked = run("--target", "speed >= 3", "--target", "cost < 19 kLUT", "--least", "cost")
+    bounds = ("--target", "speed >= 3", "--target", "cost < 19 kLUT")
+    text, asked = run(*bounds, "--least", "cost", "--verbose")
     assert "holds a finished run of this study" in text
     assert asked["provenance"]["created"] == first["provenance"]["created"]
     assert asked["target"]["reach"] == "speed >= 3 and cost < 19 kLUT"

@@ -106,7 +106,9 @@ def test_check_says_which_method_and_why(
 ) -> None:
     _study(tmp_path, search)
     monkeypatch.setattr(execution, "measure_pace", lambda _: pace)
-    output = CliRunner().invoke(commands, ["check", str(tmp_path / "study.toml")]).output
+    output = (
+        CliRunner().invoke(commands, ["check", str(tmp_path / "study.toml"), "--verbose"]).output
+    )
     text = " ".join(output.split())
     assert shown in text
     assert hidden not in text

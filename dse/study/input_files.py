@@ -250,7 +250,9 @@ def places(outside: Mapping[str, Outside]) -> Iterator[str]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a file itself; of a folder all files below it, except hidden ones and files of runs.
+    """Return a file itself; of a folder all files below it that no run and no Python wrote.
+
+    Hidden files are left out.
 
     Raises
     ------
@@ -276,8 +278,9 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _is_given(folder: Path) -> bool:
-    """Return whether to look into a folder: not if it is hidden or a run wrote it."""
-    return not folder.name.startswith(".") and not (folder / MARKER).is_file()
+    """Return whether to look into a folder: not if it is hidden, or Python or a run wrote it."""
+    hidden = folder.name.startswith(".") or folder.name == "__pycache__"
+    return not hidden and not (folder / MARKER).is_file()
 
 
 def _raised(error: OSError) -> None:

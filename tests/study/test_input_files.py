@@ -238,6 +238,8 @@ def test_what_lies_deep_in_a_folder_counts_and_runs_do_not(tmp_path: Path) -> No
     assert gain(tmp_path / "run") == 8
     assert dse.load(study).digest == first.digest
     first.run(tmp_path / "own" / "runs" / "mine")
+    (tmp_path / deep / "__pycache__").mkdir()  # Python writes it when it imports a script there
+    (tmp_path / deep / "__pycache__" / "one.pyc").write_bytes(b"1")
     assert dse.load(study).digest == first.digest
     (tmp_path / deep / "one.txt").write_text("3")
     assert dse.load(study).digest != first.digest

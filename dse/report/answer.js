@@ -14,10 +14,12 @@ function changeText(before, after) {
 }
 const optionWords = (column, value) => (column.number ? (isFlag(column) ? (Number(value) ? "yes" : "no") : countedWords(Number(value), column.unit)) : kernelWords(column, value));
 const countedWords = (x, unit) => `${quantity(x, unit)}${countedUnits.includes(unit) && x !== 1 ? "s" : ""}`;
+/* An interface and an engine, or other settings. */
+const engineWords = (lines) => (lines.length === 2 && !lines.some((each) => each.includes(" ")) ? `${lines[1]} behind ${lines[0]}` : lines.join(", "));
 /* The option of a kernel as its engines, one per line; another option as it is. */
 function kernelWords(column, option) {
   if (!overview.blocks.some(([name, kind]) => name === column.name && kind === "kernel")) return option.replaceAll("_", " ");
-  return kernelEngines(column.name, option).map(({ title, lines, count }) => `${title === worded(column.name) ? "" : `${title}: `}${count > 1 ? `${whole(count)} × ` : ""}${lines.join(", ")}`).join("\n") || option;
+  return kernelEngines(column.name, option).map(({ title, lines, count }) => `${title === worded(column.name) ? "" : `${title}: `}${count > 1 ? `${whole(count)} × ` : ""}${engineWords(lines)}`).join("\n") || option;
 }
 const isFlag = ({ name }) => overview.flags.includes(name);
 const valueWords = (column, row) => optionWords(column, column.values[row]);

@@ -31,7 +31,7 @@ const nearLimit = 0.9; // of a limit: a larger use has the colour of a warning
 /* The use of each shared part and budget, with the limit that a constraint sets. */
 function meters(row) {
   const isUse = ({ name, unit }) => unit === "1" && /(^|_)utilization$/.test(name);
-  const metered = columns.filter((column) => column.number && (isUse(column) || column.name in overview.limits) && Number.isFinite(column.values[row]));
+  const metered = columns.filter((column) => column.number && (isUse(column) || real(overview.limits[column.name] ?? NaN) > 0) && Number.isFinite(column.values[row]));
   if (!metered.length) return null;
   const rows = metered.map((column) => {
     const value = column.values[row], limit = real(overview.limits[column.name] ?? NaN), use = isUse(column), whole = use ? Math.max(1, value) : limit;

@@ -243,6 +243,9 @@ def test_axes_are_chosen_and_names_of_users_stay_text(
 def test_the_curves_of_a_study(chrome: Chrome, tmp_path: Path, one: One) -> None:
     dse.load(ROOT / "studies" / "shared_pipeline.toml").run(tmp_path / "run")
     open_report(chrome, tmp_path / "run" / "report.html")
+    assert one("#sentence").text == "Build an accelerator: schedule period 3."
+    diagram = one("#diagram svg").get_attribute("aria-label")
+    assert diagram == "8 streams → accelerator"
     assert chrome.execute_script("return [chosen.row, chosen.role]") == [
         *(chrome.execute_script("return data.start"), "recommended")
     ]

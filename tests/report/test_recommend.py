@@ -16,6 +16,8 @@ from selenium.webdriver.support.select import Select
 import dse
 from dse.api import StudyResult
 from dse.evaluate.front import find_nash_design
+from dse.report.overview import Overview
+from dse.report.page import write_report
 from tests.browser import click, open_report
 from tests.report.examples import STUDY
 from tests.report.test_linked_browser import by_id, download
@@ -70,6 +72,20 @@ def test_fifty_preferences_move_the_recommendation_as_python_says(
     assert [role for _, role in shown] == ["recommended"] * 50
     assert [number for number, _ in shown] == [preferred(found, case) for case in cases]
     assert len({number for number, _ in shown}) > 10
+
+
+def test_a_front_without_a_beneficial_design_recommends_to_build_nothing(
+    chrome: Chrome, found: StudyResult, tmp_path: Path
+) -> None:
+    numbers = frozenset(found.front.designs.index.tolist())
+    path, overview = tmp_path / "report.html", Overview(rejected=numbers, main="speedup")
+    write_report(found, [], path, STUDY, overview=overview)
+    open_report(chrome, path)
+    best = int(str(found.front.best("speedup").name))
+    lines = by_id(chrome, "sentence").text.splitlines()
+    assert lines[0] == "Build nothing."
+    assert lines[1].startswith(f"The nearest is design {best}: ")
+    assert "nearest" in recommended(chrome)
 
 
 def test_the_page_and_the_saved_study_recommend_as_the_run_does(

@@ -6,11 +6,11 @@
 
 `parts` takes COUNT (200 if absent) random sub-spaces of each shipped study, half of them with
 random outputs as objectives, and as many random model graphs of all shipped models. It ends
-with 1 if a front is not that of the enumeration, or a set does not cover it within 1 %. `spaces`
-takes those whose names begin with NAME. `limit` stops an exact search of spaces that do not close
-after SECONDS (5 if absent); a longer search then tells how far the front really is from the best
-designs, and the command ends with 1 if that is more than the gap. Processor time is what the whole
-process took, peak memory too.
+with 1 if a front is not that of the enumeration, a set does not cover it within 1 %, or two workers
+find another front than one. `spaces` takes those whose names begin with NAME. `limit` stops an
+exact search of spaces that do not close after SECONDS (5 if absent); a longer search then tells how
+far the front really is from the best designs, and the command ends with 1 if that is more than the
+gap. Processor time is what the whole process took, peak memory too.
 """
 
 from __future__ import annotations
@@ -72,12 +72,17 @@ def continuous(*names: str) -> Evaluator:
 
 
 def same(part: Evaluator) -> bool:
-    """Tell whether bounding finds what enumeration finds, exactly and within 1 %."""
+    """Return whether bounds find the front of the enumeration, exactly and within 1 %.
+
+    Two workers must give the bytes of one.
+    """
     whole, found = searched(part, "exhaustive"), searched(part, "bound")
     near = searched(part, "bound", 0.01)
+    two = [searched(part, "bound", tolerance, workers=2) for tolerance in (0.0, 0.01)]
     equal = all(
         np.array_equal(mine, true, equal_nan=True)
-        for mine, true in zip(front(found), front(whole), strict=True)
+        for one, other in ((found, whole), (found, two[0]), (near, two[1]))
+        for mine, true in zip(front(one), front(other), strict=True)
     )
     return equal and covers(near, whole, part.signs, 0.01)
 

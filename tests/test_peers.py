@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks import guided, peer_problems, peers
 from benchmarks.peer_searches import SEARCHES, Task, installed
-from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import is_nondominated
 
 
@@ -39,26 +38,25 @@ def test_measures_are_of_the_true_front() -> None:
     assert truth.covered(half) < 1.0
 
 
-def test_designs_are_counted_until_points_of_the_front_are_found() -> None:
+def test_designs_are_counted_until_a_fraction_of_the_hypervolume() -> None:
     evaluator = peer_problems.five(2).evaluator
     judged = evaluator.evaluate(evaluator.space.from_index(np.arange(evaluator.space.size or 0)))
     points = judged.objectives * evaluator.signs
     truth = peers.Truth.of(points, evaluator.signs, "")
-    found = guided.course(truth, judged, 1.0, near=0.0)
-    rows = [np.flatnonzero((points == front).all(axis=1))[0] for front in truth.points]
-    half = sorted(rows)[-(-len(rows) // 2) - 1]
-    assert found.to_cover(0.5) == half + 1
-    assert found.covered[-1] == 1.0
-    assert found.volumes[len(points)] == pytest.approx(1.0)
-    reached = int(found.reached)
-    assert truth.volume(points[:reached]) >= 0.99 > truth.volume(points[: reached - 1])
-    # a design that is nearly as good covers a point
-    best = truth.points[:1] * evaluator.signs
-    for worse, covered in ((1.009, True), (1.011, False)):
-        factor = np.where(evaluator.signs > 0, worse, 1.0 / worse)
-        near = Evaluated(best * factor, np.empty((1, 0)), np.ones(1, dtype=bool))
-        alone = peers.Truth(truth.points[:1], truth.logs, truth.signs, "")
-        assert (guided.course(alone, near, 1.0).covered[-1] == 1.0) == covered
+    for share in (0.5, 0.95, 1.0 - 1e-9):
+        count = int(guided.count_designs(truth, judged, share))
+        assert truth.volume(points[:count]) >= share > truth.volume(points[: count - 1])
+    half = judged.rows(slice(count - 1))
+    assert guided.count_designs(truth, half, share) == np.inf
+
+
+@pytest.mark.parametrize("name", ["black_scholes", "matrix_multiplication", "sobel"])
+def test_a_table_is_a_study_whose_searches_are_recorded_in_order(name: str) -> None:
+    evaluator = guided.PROBLEMS[name]().evaluator
+    evaluated = guided.searched("guided", 8)(evaluator, 24, 0)
+    longer = guided.searched("guided", 8)(evaluator, 32, 0)
+    assert len(evaluated) == 24
+    assert np.array_equal(longer.objectives[:16], evaluated.objectives[:16])
 
 
 def test_the_comparison_for_costly_models_runs(

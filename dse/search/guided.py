@@ -41,7 +41,8 @@ from dse.search.workers import NEVER, is_late
 EVALUATIONS = 2_000
 """Designs that are evaluated if the study does not say."""
 _GENERATION = 8  # 95 % of the hypervolume with fewer designs than generations of 32
-_FIRST = 32  # evenly spread designs of the first generation, at least
+_FIRST = 16  # evenly spread designs of the first generation, at least
+_FIRST_PER_AXIS = 2  # half of both misses the feasible part of `rotate`, twice costs designs
 _POOL = 400  # neighbours one move away, two moves away, and of before, that are looked at
 _GAPS = 0.5  # of a generation fills gaps in the front; the rest are the most probable designs
 _BLOCK = 256  # neighbours compared with the front at once
@@ -172,7 +173,7 @@ class _Guided:
         rng = np.random.default_rng([self._plan.seed, done])
         left = self._plan.evaluations - done
         if done == 0:
-            count = min(left, max(_FIRST, 4 * len(axes.all)))
+            count = min(left, max(_FIRST, _FIRST_PER_AXIS * len(axes.all)))
             points = sobol_points(state.unit.shape[1], count, rng)
             spread = axes.unit(axes.places(points))
             return visited.visit(spread, count, rng), state.waiting

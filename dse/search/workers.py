@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import multiprocessing
 import threading
 import time
@@ -39,6 +40,7 @@ _FEW = (
     64  # designs: batches double up to this size; the designs of so small a batch are a task each
 )
 _GROWTH = 4  # and then have this fraction of the designs done
+_SHORT = 1e-2  # processor seconds of a batch for which two threads take as long as one
 _FRACTION = 8  # and this one, over all workers, if the user sets a time limit
 
 
@@ -279,6 +281,16 @@ class Threads:
     def __init__(self, count: int = 1) -> None:
         self._pool = ThreadPoolExecutor(count, "piece") if count > 1 else None
 
+    def start(self, function: Callable[..., T], *task: object) -> Callable[[], T]:
+        """Work on one task next to the caller; return a function that waits for its result.
+
+        The task must not use these threads itself. One thread does the task at once.
+        """
+        if self._pool is None:
+            result = function(*task)
+            return lambda: result
+        return self._pool.submit(function, *task).result
+
     def each(self, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]) -> Iterator[T]:
         """Yield what a function returns for each task, in order; leaving early drops the rest."""
         if self._pool is None:
@@ -286,9 +298,17 @@ class Threads:
         return self._pool.map(lambda task: function(*task), tasks)
 
     def rows(self, function: Callable[[slice], T], count: int) -> list[T]:
-        """Return what a function returns for each run of `PIECE` rows, in order; one at least."""
-        runs = range(0, max(count, 1), PIECE)
-        return list(self.each(function, ((slice(low, low + PIECE),) for low in runs)))
+        """Return what a function returns for each run of rows, in order; one at least.
+
+        The runs have about as many rows each, at most `PIECE`. More than a quarter of `PIECE` are
+        an even number of runs, so that two threads end at about the same time.
+        """
+        runs = -(-count // PIECE)
+        if count > PIECE // 4:
+            runs += runs % 2
+        size = max(1, -(-count // max(runs, 1)))
+        lows = range(0, max(count, 1), size)
+        return list(self.each(function, ((slice(low, low + size),) for low in lows)))
 
 
 # ------------------------------------------------------------------------- batches of designs
@@ -304,6 +324,7 @@ class BatchEvaluator:
         self._evaluator, self._workers = evaluator, workers
         self._max_piece = min(max(1, chunk // evaluator.scenarios), PIECE)  # a row per scenario
         self._done = 0
+        self._pace = math.inf  # processor seconds per design of the last batch
 
     def evaluate(
         self, points: Points, first: int, until: float = NEVER, screens: bool = False
@@ -319,7 +340,9 @@ class BatchEvaluator:
             If a model raises.
         """
         evaluator = replace(self._evaluator, screens=screens) if screens else self._evaluator
-        cuts = list(self._cut(len(next(iter(points.values()))), until))
+        count = len(next(iter(points.values())))
+        workers = self._workers if self._pays(count) else ALONE
+        cuts, began = list(self._cut(count, workers.count, until)), time.process_time()
         tasks = (
             (
                 {name: values[low:high] for name, values in points.items()},
@@ -330,7 +353,7 @@ class BatchEvaluator:
         )
         parts = [Evaluated.empty(evaluator)]
         try:
-            for part in self._workers.each(partial(_evaluate_piece, evaluator), tasks):
+            for part in workers.each(partial(_evaluate_piece, evaluator), tasks):
                 parts.append(part)
                 if len(part) == 0 or is_late(until):
                     break
@@ -340,12 +363,22 @@ class BatchEvaluator:
                 raise ended.with_designs(first + low, first + high - 1) from None
         evaluated = concatenate(parts[1:]) if len(parts) > 1 else parts[0]
         self._done += len(evaluated)
+        self._pace = (time.process_time() - began) / max(len(evaluated), 1)
         return evaluated
 
-    def _cut(self, count: int, until: float) -> Iterator[tuple[int, int]]:
+    def _pays(self, count: int) -> bool:
+        """Return whether workers are quicker than this thread: threads wait for each other.
+
+        This is a matter of speed only, and not of the result.
+        """
+        short = count > _FEW and count * self._pace < _SHORT
+        return self._workers.backend != "threading" or self._workers.isolated or not short
+
+    def _cut(self, count: int, workers: int, until: float) -> Iterator[tuple[int, int]]:
         """Yield the pieces of a batch: one for each worker, and smaller ones with a time limit."""
-        workers = self._workers.count
-        size = 1 if workers > 1 and count <= _FEW else -(-count // workers)
+        size = 1
+        if workers == 1 or count > _FEW:  # as many pieces for each worker, and all about as large
+            size = -(-count // (workers * -(-count // (workers * self._max_piece))))
         low = 0
         while low < count:
             limit = batch_size(self._done + low, until, workers) if until < NEVER else size

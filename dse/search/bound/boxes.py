@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.quantity import Array
-from dse.search.bound.cells import Axis, Bounds, Boxes
+from dse.search.bound.cells import Axis, Bounds, Boxes, take_rows
 from dse.search.bound.cover import DOUBLINGS, Marks
 from dse.search.bound.monotonicity import find_best_ends, find_unordered_variables
 from dse.search.bound.ranges import Ranges
@@ -52,8 +52,16 @@ class Open:
 
     def rows(self, rows: Any) -> Open:
         """Return some of them: positions, or a mask."""
-        columns = (self.ideal, self.widths, self.age, self.miss, self.asked)
-        return Open(self.boxes.rows(rows), *(column[rows] for column in columns))
+        if not isinstance(rows, slice) and rows.dtype == bool:
+            rows = np.flatnonzero(rows)  # once for all columns
+        return Open(
+            self.boxes.rows(rows),
+            take_rows(self.ideal, rows),
+            take_rows(self.widths, rows),
+            take_rows(self.age, rows),
+            take_rows(self.miss, rows),
+            take_rows(self.asked, rows),
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return them as arrays, for a checkpoint."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 from dse.evaluate.space import Choice, Real, Values, Variable
 from dse.model.quantity import Array, Quantity
 
+T = TypeVar("T", bound=np.generic)
+
 _FINEST = 30
 """A continuum is halved so many times at most: to a part in 10**9."""
+
+
+def take_rows(values: NDArray[T], rows: Any) -> NDArray[T]:
+    """Return some rows of an array: a view of a slice, else a copy, several times as fast."""
+    if isinstance(rows, slice):
+        return values[rows]
+    return values.take(np.flatnonzero(rows) if rows.dtype == bool else rows, axis=0)
 
 
 class Boxes(NamedTuple):
@@ -30,7 +39,7 @@ class Boxes(NamedTuple):
 
     def rows(self, rows: Any) -> Boxes:
         """Return some of the boxes: positions, or a mask."""
-        return Boxes(self.level[rows], self.cell[rows])
+        return Boxes(take_rows(self.level, rows), take_rows(self.cell, rows))
 
 
 class Bounds(NamedTuple):

@@ -107,6 +107,13 @@ class Cover:
         """Return the cover without its blocks, which take more memory than the designs."""
         return replace(self, blocks=())
 
+    def by_pivots(self, points: Array) -> NDArray[np.bool_]:
+        """Return which points have a design of the first block that is nowhere worse: a quick test.
+
+        It uses no threads.
+        """
+        return _covered_by_any(self.blocks[:1], points, np.zeros(len(points), np.int32), False)
+
     def weakly(self, points: Array, since: Marks | None = None) -> NDArray[np.bool_]:
         """Return which points have a design that is nowhere worse.
 

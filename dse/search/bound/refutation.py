@@ -217,11 +217,18 @@ _AUDITED = 2_000  # designs that are checked against the bounds of random boxes 
 _SAMPLED = 60  # designs of a batch whose constraints are checked against the bounds of their boxes
 
 
+class Held(NamedTuple):
+    """Boxes, and for each of some designs the row of the box that holds it."""
+
+    boxes: Open
+    rows: NDArray[np.int64]
+
+
 def check_designs(
     ranges: Ranges,
     places: NDArray[np.int64],
     judged: Evaluated,
-    held: Open | None,
+    held: Held | None,
     seed: int,
 ) -> None:
     """Check designs against the bounds of their boxes; seeds against random boxes around them.
@@ -232,8 +239,8 @@ def check_designs(
         The designs.
     judged : Evaluated
         Their values.
-    held : Open or None
-        The box of each design; None for seeds, which have no box.
+    held : Held or None
+        The boxes, and the row of the box of each design; None for seeds, which have no box.
     seed : int
         The seed of the random boxes.
 
@@ -247,9 +254,10 @@ def check_designs(
         rows = np.resize(np.arange(len(places)), min(_AUDITED, 4 * len(places)))
         boxes = make_random_boxes(ranges.axes, places[rows], np.random.default_rng(seed))
     else:
-        better = np.asarray((judged.objectives * evaluator.signs < held.ideal).any(axis=1))
+        ideal = held.boxes.ideal.take(held.rows, axis=0)
+        better = np.asarray((judged.objectives * evaluator.signs < ideal).any(axis=1))
         better[:: 1 + len(places) // _SAMPLED] |= bool(evaluator.constraints)
         rows = np.flatnonzero(better)[:_AUDITED]
-        boxes = held.boxes.rows(rows)
+        boxes = held.boxes.boxes.rows(held.rows[rows])
     if len(rows):
         check_bounds(ranges, boxes, places[rows], judged.rows(rows))

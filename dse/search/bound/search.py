@@ -58,7 +58,7 @@ from dse.search.bound.evidence import (
 )
 from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import ranges_of
-from dse.search.bound.refutation import check_designs
+from dse.search.bound.refutation import Held, check_designs
 from dse.search.outcome import Gap, Outcome, Tolerance
 from dse.search.tally import Tally
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
@@ -67,6 +67,7 @@ _SEEDS = 20_000  # random designs to begin with
 _MAX_ENUMERATED = 16  # designs of a box: to evaluate so few costs less than to halve the box
 _PIECE = 1 << 12  # boxes whose designs are evaluated together
 _FIRST_PIECE = 1 << 6  # of the most promising boxes, which often drop the others
+_ENUMERATED_TOGETHER = 1 << 10  # boxes whose designs one thread lists
 _MAX_BOXES = 1 << 16  # boxes of a step, which bounds its memory
 _WORK_PER_BOX = 8  # designs and bounds computed before a step, per box of the step
 _MIN_COVER = 1 << 10  # designs of a cover that is too small to be thinned
@@ -372,12 +373,13 @@ class _Bounding:
         small = batch.rows(few)
         state = self._halved(replace(state, open=rest), batch.rows(~few))
         opened = state.open.rows(slice(len(rest), None))
-        state, undefined = self._evaluated(state, middles(self._ranges, opened.boxes), opened)
+        own = Held(opened, np.arange(len(opened)))
+        state, undefined = self._evaluated(state, middles(self._ranges, opened.boxes), own)
         small = small.rows(_order_by_ideal(small.ideal))
         piece = _FIRST_PIECE
         while len(small):  # some at a time, the most promising first: they drop others
-            places, box = enumerated(self._ranges, small.boxes.rows(slice(piece)))
-            state, more = self._evaluated(state, places, small.rows(box))
+            places, box = self._enumerated(small.boxes.rows(slice(piece)))
+            state, more = self._evaluated(state, places, Held(small, box))
             undefined |= more
             small = self._undominated(state.cover, small.rows(slice(piece, None)))
             piece = min(2 * piece, _PIECE)
@@ -391,7 +393,7 @@ class _Bounding:
 
     def _halved(self, state: _State, batch: Open) -> _State:
         """Add those halves of boxes that may hold a design for the front."""
-        batch = measured(self._ranges, self._bounds, batch)
+        batch = self._measured(batch)
         variable = np.argmax(np.where(batch.boxes.level > 0, batch.widths, -1.0), axis=1)
         children, parent = halves(self._ranges, batch.boxes, variable)
         widths = batch.widths[parent]
@@ -400,16 +402,37 @@ class _Bounding:
         state = self._opened(state, children, widths, batch.age[parent] + 1, batch.miss[parent])
         return replace(state, open=rest.joined(state.open))
 
+    def _enumerated(self, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return every design of small boxes, and of which box it is."""
+        count = len(boxes.level)
+        lows = range(0, count, _ENUMERATED_TOGETHER)
+        tasks = ((self._ranges, boxes.rows(slice(k, k + _ENUMERATED_TOGETHER))) for k in lows)
+        places, owners = zip(*self._threads.each(enumerated, tasks), strict=True)
+        return np.concatenate(places), np.concatenate(
+            [owner + low for owner, low in zip(owners, lows, strict=True)]
+        )
+
+    def _measured(self, batch: Open) -> Open:
+        """Return boxes with the effect of each variable, a fixed number at a time."""
+
+        def piece(rows: slice) -> tuple[Widths, Small]:
+            part = measured(self._ranges, self._bounds_in_time, batch.rows(rows))
+            return part.widths, part.age
+
+        widths, age = zip(*self._threads.rows(piece, len(batch)), strict=True)
+        return replace(batch, widths=np.concatenate(widths), age=np.concatenate(age))
+
     def _bounds(self, boxes: Boxes) -> Bounds:
-        """Return the bounds of boxes, a fixed number at a time: a deadline may come."""
-
-        def piece(rows: slice) -> Bounds:
-            if is_late(self._until):
-                raise LateError(0, 0.0)
-            return self._ranges(boxes.rows(rows))
-
-        parts = self._threads.rows(piece, len(boxes.level))
+        """Return the bounds of boxes, a fixed number at a time."""
+        parts = self._threads.rows(
+            lambda rows: self._bounds_in_time(boxes.rows(rows)), len(boxes.level)
+        )
         return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _bounds_in_time(self, boxes: Boxes) -> Bounds:
+        if is_late(self._until):
+            raise LateError(0, 0.0)
+        return self._ranges(boxes)
 
     def _taken(self, state: _State) -> tuple[Open, Open]:
         """Return the boxes to look at next, and the others.
@@ -449,7 +472,7 @@ class _Bounding:
         return replace(left, asked=np.full(len(left), cover.mark, dtype=np.int32))
 
     def _evaluated(
-        self, state: _State, places: NDArray[np.int64], held: Open | None
+        self, state: _State, places: NDArray[np.int64], held: Held | None
     ) -> tuple[_State, bool]:
         """Evaluate designs; good ones go into the cover, and into the front.
 
@@ -462,28 +485,17 @@ class _Bounding:
         )
         if len(judged) < len(places):
             raise LateError(0, 0.0)
-        if held is not None:
-            check_designs(self._ranges, places, judged, held, self._plan.seed)
-        every = np.column_stack([judged.objectives, judged.constrained])
-        undefined = held is not None and bool(np.isnan(every).any())
-        index = self._numbers(state, places)
-        fresh, counted = _count_once(state.counted, index)
-        constraints, domains = self._evaluator.constraints, self._evaluator.domains
-        tally = state.tally + Tally.of(index[fresh], judged.rows(fresh), constraints, domains)
+        checked = self._threads.start(self._check, state, places, judged, held)
+        recorded = self._threads.start(self._record, state, places, judged)
+        undefined = held is not None and any(
+            np.isnan(values).any() for values in (judged.objectives, judged.constrained)
+        )
         early = state.early
         if sum(len(each) for _, each in early) < KEPT:
             early = (*early, (places[:KEPT], judged.rows(slice(KEPT))))
-        if held is None and state.sown + len(places) == len(self._seeds):
-            first_places, first_judged = zip(*early, strict=True)
-            first_seeds = np.concatenate(first_places), concatenate(list(first_judged))
-            check_designs(self._ranges, *first_seeds, None, self._plan.seed)
-        keep = judged.feasible
-        values = (judged.objectives * self._evaluator.signs)[keep]
-        beside = judged.constrained[keep]
-        if not self._numbered:
-            beside = np.column_stack([beside, places[keep]])
-        front = state.front.added(Archive(index[keep], values, beside))
-        cover, thinned = self._covering(state, values)
+        cover, thinned = self._covering(state, judged.objectives, judged.feasible)
+        checked()
+        front, tally, counted = recorded()
         return (
             replace(
                 state,
@@ -497,14 +509,60 @@ class _Bounding:
             undefined,
         )
 
-    def _covering(self, state: _State, values: Array) -> tuple[Cover, int]:
+    def _check(
+        self, state: _State, places: NDArray[np.int64], judged: Evaluated, held: Held | None
+    ) -> None:
+        """Check designs against the bounds of their boxes, and the first seeds once all are there.
+
+        Raises
+        ------
+        RefutedError
+            If a declaration on which bounds rest does not hold.
+        """
+        seed = self._plan.seed
+        if held is not None:
+            check_designs(self._ranges, places, judged, held, seed)
+        elif state.sown + len(places) == len(self._seeds):
+            all_places, all_judged = zip(*state.early, (places, judged), strict=True)
+            first = np.concatenate(all_places)[:KEPT]
+            values = concatenate(list(all_judged)).rows(slice(KEPT))
+            check_designs(self._ranges, first, values, None, seed)
+
+    def _record(
+        self, state: _State, places: NDArray[np.int64], judged: Evaluated
+    ) -> tuple[FrontBuilder, Tally, NDArray[np.uint8]]:
+        """Return the front and the counts with more designs."""
+        evaluator, index = self._evaluator, self._numbers(state, places)
+        fresh, counted = _count_once(state.counted, index)
+        own = judged.rows(fresh)
+        tally = state.tally + Tally.of(index[fresh], own, evaluator.constraints, evaluator.domains)
+        beside = judged.constrained
+        if not self._numbered:
+            beside = np.column_stack([beside, places])
+        archive = Archive(index, judged.objectives * evaluator.signs, beside)
+        if not judged.feasible.all():
+            archive = archive.rows(np.flatnonzero(judged.feasible))
+        return state.front.added(archive), tally, counted
+
+    def _covering(
+        self, state: _State, objectives: Array, feasible: NDArray[np.bool_]
+    ) -> tuple[Cover, int]:
         """Return the cover with more designs, and how many it held when it was last thinned."""
-        values = values[distinct_front(values)]
-        thin = values
-        if not self._exact:
+
+        def relaxed(values: Array) -> Array:
+            if self._exact:
+                return values
             part = self._tolerance / _THINNED, self._floor, self._amount / _THINNED
-            thin = relax_points(values, *part)
-        cover = state.cover.added(values[~state.cover.weakly(thin)])
+            return relax_points(values, *part)
+
+        def promising(rows: slice) -> Array:
+            values = (objectives[rows] * self._evaluator.signs)[feasible[rows]]
+            values = values[~state.cover.by_pivots(relaxed(values))]
+            return values[distinct_front(values)]
+
+        values = np.concatenate(self._threads.rows(promising, len(objectives)))
+        values = values[distinct_front(values)]
+        cover = state.cover.added(values[~state.cover.weakly(relaxed(values))])
         if len(cover) > 2 * state.thinned + 4 * _MIN_COVER:
             cover = cover.thinned()
             return cover, len(cover)

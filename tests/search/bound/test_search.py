@@ -24,16 +24,19 @@ from dse.search.bound.boxes import MEASURED, Open, measured, never
 from dse.search.bound.cover import DOUBLINGS, Cover, count_doublings, relax_points
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Outcome
+from dse.search.workers import Workers
 from tests.core_examples import objective
 
 STUDIES = Path(__file__).parents[3] / "studies"
 SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
 
 
-def searched(evaluator: Evaluator, method: str, tolerance: float = 0.0) -> Outcome:
+def searched(
+    evaluator: Evaluator, method: str, tolerance: float = 0.0, workers: int = 1
+) -> Outcome:
     size = evaluator.space.size
     plan = SearchSettings(method, size or 2**62, 1, 0, None, {}, tolerance)
-    search = method_of(method).start(Start(evaluator, plan, chunk=32_768))
+    search = method_of(method).start(Start(evaluator, plan, 32_768, Workers(workers)))
     for _ in search.steps():
         pass
     return search.outcome()

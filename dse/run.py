@@ -74,7 +74,7 @@ class _Session(NamedTuple):
     def save_checkpoint(self) -> None:
         """Write the state and the method of the search, from which another run continues."""
         if self.out is not None and (state := self.search.state()):
-            state = {**state, METHOD: np.array(self.study.plan.method)}
+            state = {**state, METHOD: np.array(self.study.plan.key)}
             write_state(self.out / files.CHECKPOINT, state, self.study.digest)
 
     def drop_checkpoint(self) -> None:

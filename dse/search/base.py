@@ -69,6 +69,9 @@ class SearchSettings:
     guided : SearchSettings or None
         The settings of a guided search that replaces this one if the models are slow; None if the
         study names a method.
+    bounded : SearchSettings or None
+        The settings of an exact search by bounds that replaces this one if a probe shows that it
+        costs less; None if the study names a method or a limit, or if bounds are not known.
     """
 
     method: str = "auto"
@@ -82,6 +85,12 @@ class SearchSettings:
     floor: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     guided: SearchSettings | None = None
+    bounded: SearchSettings | None = None
+
+    @property
+    def key(self) -> str:
+        """What a checkpoint keeps of the method, to go on with it."""
+        return f"{self.method}, exact" if self.method == "bound" and self.exact else self.method
 
     @property
     def exact(self) -> bool:

@@ -1,7 +1,10 @@
-"""The choice of the search method: by the size and the declarations of a study, then by its speed.
+"""The choice of the search method: by size and declarations, then by speed and a probe of bounds.
 
 A guided search finds more of the front in the same time than other searches if a design takes about
-a millisecond or more; see `dse.evaluate.pace`.
+a millisecond or more; see `dse.evaluate.pace`. For formulas over a large finite space, a short
+search by bounds shows how much of the space is left. If that is little, bounds find the same front
+as an enumeration with less work. Work is counted in designs and boxes, so the choice is the same on
+any machine.
 """
 
 from __future__ import annotations
@@ -14,12 +17,16 @@ from dse.evaluate.table_space import TableSpace
 from dse.evaluate.totals import find_system
 from dse.model.values import plural, show
 from dse.problems import Problem, nearest
-from dse.search.base import METHODS, SearchSettings, method_of
+from dse.search.base import METHODS, Progress, SearchSettings, Start, method_of
 
 _MAX_ENUMERATED = 20_000_000  # designs that a study without a method enumerates: seconds
 _MAX_BOUNDED = 10_000_000  # designs that a search by bounds evaluates if the study has no limit
 _MAX_GUIDED = 10_000  # evaluations: learning takes longer with each generation
 _TOLERANCE = 0.01  # of a search by bounds if the study gives none
+_MIN_PROBED = 2_000_000  # designs: fewer are enumerated in the time of a few probes
+_MAX_NUMBERED = 2**53  # designs that a float counts exactly
+_PROBE = 100_000  # designs and boxes of a probe
+_DESIGNS_PER_BOX = 4  # enumerated in the time of one box or design of a search by bounds: 2 to 8
 _NAMED = 3  # missing declarations that a message names
 
 
@@ -58,6 +65,10 @@ def choose_method(
     else:
         settings = replace(settings, method=method)
     method, objectives = settings.method, len(evaluator.objectives)
+    bounded = None
+    if guided is not None and not problems and _may_bound(guided, evaluator):
+        exact = replace(settings, method="bound", tolerance=0.0, evaluations=0)
+        bounded = method_of("bound").plan(exact, space, objectives, problems)
     plan = method_of(method).plan(settings, space, objectives, problems)
     if method == "bound" and not problems:
         reason = _check_bounds(settings, evaluator, problems) or reason
@@ -66,7 +77,7 @@ def choose_method(
         if space.size is not None and space.size <= limit:
             all_designs = f"all {space.size:,} designs"
             reason = f'method = "exhaustive" evaluates no more than {all_designs}, and is certain'
-    return replace(plan, reason=reason, guided=guided)
+    return replace(plan, reason=reason, guided=guided, bounded=bounded)
 
 
 def _find_name(given: str, problems: list[Problem]) -> str | None:
@@ -113,6 +124,19 @@ def _choose(
     )
     limits = f"{tolerance:.3g}" if tolerance else "the study's tolerances"
     return bounded, f"{large}, and bounds certify the front up to {limits}"
+
+
+def _may_bound(settings: SearchSettings, evaluator: Evaluator) -> bool:
+    """Return whether a probe of bounds is worth its time: a study of formulas without limits."""
+    size = evaluator.space.size
+    if settings.evaluations or settings.timeout or size is None:
+        return False
+    if not _MIN_PROBED < size < _MAX_NUMBERED or find_system(evaluator) is not None:
+        return False
+    from dse.search.bound.monotonicity import find_missing_declarations
+    from dse.search.bound.ranges import Ranges
+
+    return not find_missing_declarations(Ranges(evaluator))
 
 
 def _check_bounds(settings: SearchSettings, evaluator: Evaluator, problems: list[Problem]) -> str:
@@ -175,3 +199,39 @@ def _describe_time(seconds: float) -> str:
         if seconds >= unit:
             return f"{seconds / unit:.3g} {name}"
     return f"{seconds:.3g} seconds"
+
+
+# ---------------------------------------------------------------------------------- by bounds
+
+
+def probe_bounds(evaluator: Evaluator, settings: SearchSettings) -> Progress | None:
+    """Return how far a short search by bounds comes; None if it refutes a declaration."""
+    from dse.search.bound.refutation import RefutedError
+
+    search = method_of("bound").start(Start(evaluator, settings))
+    try:
+        for _ in search.steps():
+            if search.progress().work >= _PROBE:
+                break
+    except RefutedError:  # an enumeration does not rest on declarations
+        return None
+    return search.progress()
+
+
+def adapt_to_bounds(plan: SearchSettings, probe: Progress | None) -> SearchSettings:
+    """Return the settings of an exact search by bounds if it costs less than an enumeration.
+
+    At worst, bounds evaluate all designs that the probe left. The others are decided. An exact
+    search must also cost less than the largest enumeration that is chosen without asking.
+    """
+    if probe is None or plan.bounded is None:
+        return plan
+    size, left = probe.total, probe.total - probe.done
+    state = (
+        f"after {probe.work:,} designs and boxes, bounds leave at most {left:,} of {size:,} designs"
+    )
+    if _DESIGNS_PER_BOX * (probe.work + left) < min(size, _MAX_ENUMERATED):
+        return replace(plan.bounded, reason=state)
+    if plan.method == "exhaustive":
+        return replace(plan, reason=f"{state}: an enumeration costs less")
+    return replace(plan, reason=f"{plan.reason}; {state}: an exact front costs too much")

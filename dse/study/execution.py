@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from dse.evaluate.failures import DesignError
 from dse.evaluate.pace import measure_pace
+from dse.search.base import SearchSettings
 from dse.search.cluster import Cluster, is_in_a_task, packages_of
-from dse.search.method_choice import adapt_to_pace, plan_guided
+from dse.search.method_choice import adapt_to_bounds, adapt_to_pace, plan_guided, probe_bounds
 from dse.search.workers import ALONE, Workers
 from dse.study.loading import is_of_a_study
 from dse.study.study import ResolvedStudy
@@ -77,7 +78,7 @@ METHOD = "method"
 
 
 def choose_search(study: ResolvedStudy, workers: Workers = ALONE, began: str = "") -> ResolvedStudy:
-    """Return a study with its search method, which may follow from the speed of its models.
+    """Return a study with its search method, which may follow from its models and their bounds.
 
     Parameters
     ----------
@@ -87,16 +88,27 @@ def choose_search(study: ResolvedStudy, workers: Workers = ALONE, began: str = "
         The method that an earlier run began with, which goes on; empty if there is none.
     """
     plan = study.plan
-    if plan.guided is None or began == plan.method:
-        return study
     if began:
-        return replace(study, plan=plan_guided(plan, study.evaluator))
-    try:
-        pace = workers.call(measure_pace, study.evaluator)
-    except DesignError:  # the search reports it
-        return study
-    found = adapt_to_pace(plan, study.evaluator, pace)
+        guided = plan_guided(plan, study.evaluator)
+        others = [other for other in (plan, guided, plan.bounded) if other is not None]
+        found = next((other for other in others if other.key == began), plan)
+    else:
+        try:
+            found = _adapt(study, workers)
+        except DesignError:  # the search reports it
+            return study
     if found is plan:
         return study
     note = f"{found.method} search was chosen: {found.reason}"
-    return replace(study, plan=found, notes=(*study.notes, note))
+    return replace(study, plan=found, notes=study.notes if began else (*study.notes, note))
+
+
+def _adapt(study: ResolvedStudy, workers: Workers) -> SearchSettings:
+    """Return the settings that suit the speed of the models and the bounds of a study."""
+    plan, evaluator = study.plan, study.evaluator
+    if plan.guided is not None:
+        pace = workers.call(measure_pace, evaluator)
+        plan = adapt_to_pace(plan, evaluator, pace)
+    if plan.bounded is not None and plan is study.plan:
+        plan = adapt_to_bounds(plan, workers.call(probe_bounds, evaluator, plan.bounded))
+    return plan

@@ -10,12 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 import dse
+from benchmarks import peer_problems
 from dse.cli import commands
 from dse.run import run
-from dse.search.base import Progress
-from dse.search.method_choice import adapt_to_pace
+from dse.search.base import Progress, SearchSettings
+from dse.search.method_choice import adapt_to_bounds, adapt_to_pace
 from dse.study import execution
+from dse.study.execution import choose_search
 from tests.toy import STUDY, written
+
+EXACT = SearchSettings("bound")
 
 
 def _study(folder: Path, search: str = "", steps: int = 100) -> dse.Study:
@@ -112,3 +116,35 @@ def test_check_says_which_method_and_why(
     text = " ".join(output.split())
     assert shown in text
     assert hidden not in text
+
+
+@pytest.mark.parametrize(
+    ("size", "left", "planned", "method", "exact"),
+    [
+        (3_000_000, 200_000, "exhaustive", "bound", True),
+        (3_000_000, 900_000, "exhaustive", "exhaustive", True),
+        (10**10, 2_000_000, "bound", "bound", True),  # more than an enumeration may have
+        (10**10, 20_000_000, "bound", "bound", False),
+    ],
+)
+def test_bounds_replace_an_enumeration_that_costs_more(
+    size: int, left: int, planned: str, method: str, exact: bool
+) -> None:
+    plan = SearchSettings(planned, tolerance=0.01 * (planned == "bound"), bounded=EXACT)
+    probe = Progress(size - left, size, 10, bounded=100_000)
+    found = adapt_to_bounds(plan, probe)
+    assert (found.method, found.exact) == (method, exact)
+    assert f"at most {left:,} of {size:,} designs" in found.reason
+    assert adapt_to_bounds(plan, None) is plan  # a declaration is refuted
+
+
+def test_a_probe_selects_bounds_and_a_resumed_run_keeps_them() -> None:
+    study = peer_problems.five(24)
+    assert study.plan.method == "exhaustive"
+    found = choose_search(study)
+    assert found.plan.key == "bound, exact"
+    assert "bound search was chosen: after" in found.notes[-1]
+    assert choose_search(study, began="bound, exact").plan.key == "bound, exact"
+    assert choose_search(study, began="exhaustive") is study
+    limited = replace(study, plan=replace(study.plan, bounded=None))
+    assert choose_search(limited).plan.method == "exhaustive"

@@ -96,7 +96,7 @@ def test_a_longer_limit_goes_on_from_a_shorter_one(search: str, tmp_path: Path) 
     again = run(dse.load(tmp_path / "study.toml", seconds=0.3), tmp_path / "out", 1)
     assert first.certificate.stopped == "timeout"
     assert again.certificate == first.certificate  # nothing was done
-    longer = run(dse.load(tmp_path / "study.toml", seconds=0.6), tmp_path / "out", 1)
+    longer = run(dse.load(tmp_path / "study.toml", seconds=1.5), tmp_path / "out", 1)
     assert any("the run went on from" in note for note in longer.notes)
     assert longer.certificate.evaluated > first.certificate.evaluated
 

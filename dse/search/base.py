@@ -89,7 +89,7 @@ class SearchSettings:
 
     @property
     def key(self) -> str:
-        """What a checkpoint keeps of the method, to go on with it."""
+        """The name of the method in a checkpoint, from which a run goes on with it."""
         return f"{self.method}, exact" if self.method == "bound" and self.exact else self.method
 
     @property

@@ -301,7 +301,7 @@ class Threads:
         """Return what a function returns for each run of rows, in order; one at least.
 
         The runs have about as many rows each, at most `PIECE`. More than a quarter of `PIECE` are
-        an even number of runs, so that two threads end at about the same time.
+        an even number of runs: two threads then end at about the same time.
         """
         runs = -(-count // PIECE)
         if count > PIECE // 4:

@@ -277,6 +277,7 @@ class _Bounding:
         """Return the state that `state` gave the arrays of."""
         boxes, sown, thinned, swept = arrays["boxes"].tolist()
         empty = self._empty(bool(arrays["clamped"]))
+        self._ranges(empty.open.boxes)  # makes the tables that the certificate rests on
         judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
         return replace(
             empty,

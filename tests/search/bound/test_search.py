@@ -318,7 +318,7 @@ def test_a_resumed_search_ends_as_an_uninterrupted_one(tolerance: float) -> None
         return method_of("bound").start(Start(evaluator, plan, chunk=32_768, state=state))
 
     whole = searched(evaluator, "bound", tolerance)
-    for steps in (1, 20, 32):
+    for steps in (1, 20, 10_000):
         first = begun({})
         for _ in itertools.islice(first.steps(), steps):
             pass
@@ -327,6 +327,7 @@ def test_a_resumed_search_ends_as_an_uninterrupted_one(tolerance: float) -> None
             pass
         assert_equal(again.outcome(), whole)
         assert again.outcome().tally.evaluated == whole.tally.evaluated
+        assert again.outcome().gap == whole.gap
 
 
 def test_a_deadline_in_the_middle_of_a_batch_loses_nothing() -> None:

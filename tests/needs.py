@@ -12,6 +12,8 @@ import pytest
 
 INSTALLED_BY = {
     "cc": "apt-get install gcc",
+    "gcc": "apt-get install gcc",
+    "as": "apt-get install binutils",
     "c++": "apt-get install g++",
     "rustc": "apt-get install rustc",
     "chromium": "apt-get install chromium chromium-driver",

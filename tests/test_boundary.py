@@ -95,7 +95,7 @@ ROWS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "IR that is none": (
         {"p.ll": "define void @f() {\n garbage\n}\n"},
         ["profile", "p.ll"],
-        "LLVM cannot process the IR",
+        "cannot read this IR",
     ),
     "a study's name in bytes": ({}, ["check", f"{NOT_UTF_8}.toml"], "not UTF-8"),
     "a long file name": ({}, ["check", "x" * 5000], "File name too long"),

@@ -213,7 +213,8 @@ def measure(
         region=options.region,
     )
     run = _run(outcome, result.reason, status, shadow)
-    profile = with_lines(assembly.profile(program, settings, run), parts.sources)
+    paths = (f["path"] for f in built.tables["functions"] if not f["system"])
+    profile = with_lines(assembly.profile(program, settings, run), parts.sources, paths)
     return profile.model_copy(update={"notes": (*parts.notes, *profile.notes)})
 
 

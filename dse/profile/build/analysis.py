@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from dse.profile.build.chains import Chain, Step, chains_of
 from dse.profile.build.classes import COMPUTATION, classify
@@ -16,6 +17,7 @@ from dse.profile.build.irtext import (
     type_size,
     unquoted,
 )
+from dse.profile.build.resolvers import INDIRECT
 
 
 @dataclass(slots=True)
@@ -59,12 +61,14 @@ class Block:
 class Function:
     """A function of the program; `entry` is the number of its first block.
 
+    `file` is the name of its source or header, and `path` the place where the compiler found it.
     `system` is true if a header of the system or of the compiler defines it.
     """
 
     symbol: str
     name: str
     file: str
+    path: str
     line: int
     entry: int
     system: bool
@@ -93,6 +97,7 @@ class Analysis:
     foreign: dict[str, bool] = field(default_factory=dict)  # symbol: whether it takes pointers
     assembly: list[int] = field(default_factory=list)  # blocks, once for each that is not empty
     file_assembly: list[str] = field(default_factory=list)  # labels with instructions
+    indirect: dict[str, str] = field(default_factory=dict)  # names of functions with a resolver
 
 
 # An empty text keeps the compiler from moving things; it does nothing.
@@ -101,6 +106,11 @@ _EMPTY_ASSEMBLY = re.compile(r'\basm (?:\w+ )*"(?:\s|\\0[9A]|#[^"]*?(?=\\0A|"))*
 
 # where systems and the compiler keep headers
 _SYSTEM = re.compile(r"^/usr/(?:local/)?(?:include|lib)/|/ziglang/lib/")
+
+
+_FILE = re.compile(
+    r'!(\d+) = (?:distinct )?!DIFile\(filename: "([^"]*)"(?:, directory: "([^"]*)")?'
+)
 
 
 class Locations:
@@ -115,8 +125,8 @@ class Locations:
                 continue
             if m := re.match(r"!(\d+) = (?:distinct )?!DILocation\(line: (\d+)", line):
                 self._lines[int(m[1])] = int(m[2])
-            elif m := re.match(r'!(\d+) = (?:distinct )?!DIFile\(filename: "([^"]*)"', line):
-                self._files[int(m[1])] = m[2]
+            elif m := _FILE.match(line):
+                self._files[int(m[1])] = str(PurePath(m[3] or "", m[2]))
             elif m := re.match(r"!(\d+) = distinct !DISubprogram\(", line):
                 name = re.search(r'name: "([^"]*)"', line)
                 file, at = re.search(r"file: !(\d+)", line), re.search(r"[( ]line: (\d+)", line)
@@ -157,6 +167,9 @@ def analyse(parts: list[str | FunctionText]) -> Analysis:
         for line in lines
         if (m := re.match(r"@(\S+) = .*\balias\b.*, ptr @(\S+?)(?:,|$)", line))
     }
+    indirect = {unquoted(m[1]) for line in lines if (m := INDIRECT.match(line))}
+    result.indirect = {name: name for name in indirect}
+    result.indirect |= {alias: name for alias, name in aliases.items() if name in indirect}
     for line in lines:
         m = re.match(r'declare .*?@("[^"]*"|[\w.$]+)\((.*)\)', line)
         if m and not unquoted(m[1]).startswith("llvm."):
@@ -191,10 +204,9 @@ def _function(
     result: Analysis, text: FunctionText, locations: Locations, aliases: dict[str, str]
 ) -> None:
     number, first = len(result.functions), len(result.blocks)
-    name, file, line = locations.function(text.location)
-    system = bool(_SYSTEM.search(file))
-    file = file.rsplit("/", 1)[-1]
-    result.functions.append(Function(text.name, name or text.name, file, line, first, system))
+    name, path, line = locations.function(text.location)
+    system, file = bool(_SYSTEM.search(path)), PurePath(path).name
+    result.functions.append(Function(text.name, name or text.name, file, path, line, first, system))
     by_label = {unquoted(block.label): first + i for i, block in enumerate(text.blocks)}
     arguments = set(text.arguments)
     definitions = dict.fromkeys(arguments, first)

@@ -27,7 +27,7 @@ from dse.profile.build.instrument import ALIGNMENTS, instrument
 from dse.profile.build.irtext import parse_module
 from dse.profile.errors import cannot
 
-_TWICE = 3  # the exit status if several modules define one symbol; it lists them
+_REFUSED = 3  # the exit status if modules are refused; it lists them
 _OPTNONE = re.compile(r"\b(?:optnone|noinline) ?")
 _RAISED = re.compile(r"[\w.]*(Error|Exception)\b")  # the last line of a traceback
 
@@ -61,8 +61,8 @@ def build_object(job: Job, folder: Path) -> dict[str, Any]:
     path.write_text(json.dumps(dataclasses.asdict(job)))
     command = [sys.executable, "-m", "dse.profile.build.build", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode == _TWICE:
-        raise InputError("profile", [Problem("", *each) for each in json.loads(done.stdout)])
+    if done.returncode == _REFUSED:
+        raise InputError("profile", [Problem(*each) for each in json.loads(done.stdout)])
     if done.returncode:
         raise cannot("profile", f"LLVM cannot process the IR: {_last_error(done.stderr)}")
     tables: dict[str, Any] = json.loads(Path(job.tables).read_text())
@@ -76,8 +76,8 @@ def _last_error(stderr: str) -> str:
     return "\n".join(lines[begins[-1] if begins else -1 :])
 
 
-class DefinedTwiceError(Exception):
-    """Modules that are not of one program; its arguments are messages with their remedies."""
+class RefusedModulesError(Exception):
+    """Modules that are not IR or not of one program; its arguments are places, messages, fixes."""
 
 
 def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
@@ -85,20 +85,21 @@ def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
 
     Raises
     ------
-    DefinedTwiceError
-        If two of them define the same symbol.
+    RefusedModulesError
+        If LLVM cannot read one, or two of them define the same symbol.
     """
     from llvmlite import binding
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
-    modules = [_parsed(Path(file).read_bytes()) for file in files]
+    modules = [_parsed(Path(file)) for file in files]
     if twice := _defined_twice(modules):
-        raise DefinedTwiceError(*twice)
+        raise RefusedModulesError(*twice)
     linked = modules[0]
     for module in modules[1:]:
         linked.link_in(module)
+    linked.triple = linked.triple or binding.get_default_triple()
     machine = binding.Target.from_triple(linked.triple).create_target_machine(
         opt=2, reloc="pic", codemodel="small"
     )
@@ -110,7 +111,7 @@ def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
     return linked, machine
 
 
-def _defined_twice(modules: Sequence[Any]) -> list[tuple[str, str]]:
+def _defined_twice(modules: Sequence[Any]) -> list[tuple[str, str, str]]:
     """Return the message about symbols that several modules define."""
     places: dict[str, list[str]] = {}
     for module in modules:
@@ -120,26 +121,35 @@ def _defined_twice(modules: Sequence[Any]) -> list[tuple[str, str]]:
     remedy = "give the files of one program"
     twice = [(name, files) for name, files in places.items() if len(files) > 1]
     return [
-        (f"{name} is defined in {' and in '.join(files)}", remedy) for name, files in twice[:10]
+        ("", f"{name} is defined in {' and in '.join(files)}", remedy) for name, files in twice[:10]
     ]
 
 
-def _parsed(content: bytes) -> Any:
+def _parsed(file: Path) -> Any:
     """Return a module of bitcode or text."""
     from llvmlite import binding
 
-    if content.startswith(b"BC"):
-        module = binding.parse_bitcode(content)
-        without = any(b"optnone" in part for f in module.functions for part in f.attributes)
-        if not without and b".__uniq." not in content:
-            return module
-        content = str(module).encode()
-    # The instruction namer passes by functions that are not to be optimised.
-    text = "\n".join(
-        _allow_optimisation(line) if line.startswith("attributes #") else line
-        for line in content.decode().splitlines()
-    )
-    return binding.parse_assembly(with_inline_bodies(text))
+    content = file.read_bytes()
+    try:
+        if content.startswith(b"BC"):
+            module = binding.parse_bitcode(content)
+            without = any(b"optnone" in part for f in module.functions for part in f.attributes)
+            if not without and b".__uniq." not in content:
+                return module
+            content = str(module).encode()
+        # The instruction namer passes by functions that are not to be optimised.
+        text = "\n".join(
+            _allow_optimisation(line) if line.startswith("attributes #") else line
+            for line in content.decode().splitlines()
+        )
+        return binding.parse_assembly(with_inline_bodies(text))
+    except (RuntimeError, UnicodeDecodeError) as error:
+        version = binding.llvm_version_info[0]
+        said = " ".join(str(error).splitlines()[:2]).removeprefix("LLVM IR parsing error ")
+        said = "it is no text" if isinstance(error, UnicodeDecodeError) else said
+        message = f"LLVM {version} cannot read this IR: {said}"
+        remedy = f"write it with a compiler of LLVM {version} or older"
+        raise RefusedModulesError((str(file), message, remedy)) from None
 
 
 def _allow_optimisation(attributes: str) -> str:
@@ -168,9 +178,9 @@ def main(path: str) -> None:
     job = Job(**json.loads(Path(path).read_text()))
     try:
         module, machine = load_modules(job.modules)
-    except DefinedTwiceError as error:
+    except RefusedModulesError as error:
         print(json.dumps(error.args))  # noqa: T201
-        sys.exit(_TWICE)
+        sys.exit(_REFUSED)
     parts = parse_module(str(module))
     analysis = analyse(parts)
     counters = place_counters(analysis)

@@ -65,6 +65,8 @@ WITHOUT_EFFECT = frozenset(
         "remove",
         "unlink",
         "perror",
+        "dlsym",
+        "dlclose",
     ]
 )
 _THREADS = ["pthread_create", "thrd_create", "__kmpc_fork_call", "__kmpc_fork_teams"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from dse.profile.errors import cannot
 
 C_SUFFIXES = (".c",)
 CXX_SUFFIXES = (".cc", ".cpp", ".cxx", ".C", ".c++")
-IR_SUFFIXES = (".ll",)
+IR_SUFFIXES = (".ll", ".bc")
 
 FAITHFUL = (
     "-fno-optimize-sibling-calls",  # tail calls would merge the levels of a recursion
@@ -28,7 +29,9 @@ FAITHFUL = (
     "-Wno-unused-command-line-argument",
 )
 _UNSUPPORTED = re.compile(r"unsupported linker arg: (\S+)")
+_UNDEFINED = re.compile(r"undefined (?:hidden |protected )?symbol: (.+)")
 _RUNTIME = Path(__file__).parent / "runtime"
+_PROCESSOR = (b"__cpu_model", b"__cpu_features2")
 
 
 def faithful(flags: Sequence[str]) -> tuple[str, ...]:
@@ -99,7 +102,7 @@ def _check_sources(sources: Sequence[Path]) -> None:
             problems.append(
                 Problem(
                     str(source),
-                    f"'{source.suffix}' is not a suffix of a C or C++ source",
+                    f"'{source.suffix}' is not a suffix of a C or C++ source, or of LLVM IR",
                     f"known: {', '.join(allowed)}",
                 )
             )
@@ -116,7 +119,7 @@ def compile_to_ir(
     optimisation: int = 1,
     flags: Sequence[str] = (),
 ) -> list[Path]:
-    """Compile each source to a text file of LLVM IR in `folder`; files of IR are taken as they are.
+    """Compile each source to a text file of LLVM IR in `folder`; files of IR stay as they are.
 
     Raises
     ------
@@ -193,6 +196,21 @@ def without_linker_argument(line: list[str], unknown: str) -> list[str]:
     return result
 
 
+def processor_support(compiler: Sequence[str], inputs: Sequence[Path | str]) -> list[str]:
+    """Return what a link needs besides its inputs, if one of them asks for processor features.
+
+    ``__builtin_cpu_supports`` and ``target_clones`` do. The library of zig lists no features, and
+    answers that the processor has none.
+    """
+    if compiler[-1] not in ("cc", "c++") or os.uname().machine != "x86_64":
+        return []
+    asks = any(
+        path.is_file() and any(name in path.read_bytes() for name in _PROCESSOR)
+        for path in map(Path, inputs)
+    )
+    return ["-x", "c", str(_RUNTIME / "processor.c"), "-x", "none"] if asks else []
+
+
 def link_program(
     toolchain: Toolchain,
     objects: Sequence[Path],
@@ -204,9 +222,16 @@ def link_program(
     """Link object files to a program; raise InputError with the linker's words if it cannot."""
     command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]
     command += [*toolchain.baseline, *map(str, objects), "-o", str(target), *flags, "-lm"]
+    given = [Path(directory or ".") / flag for flag in flags if not flag.startswith("-")]
+    command += processor_support(toolchain.c, [*objects, *given])
     status, said = link(command, directory)
     if status and re.search(r"relocation .* out of range: .*section '\.l?bss'", said):
         message = "its static data is larger than the 2 GiB that its code can address"
         raise cannot("profile", message, "allocate the largest arrays in the run")
+    if undefined := list(dict.fromkeys(_UNDEFINED.findall(said))) if status else []:
+        more = f" and {len(undefined) - 3} more" if len(undefined) > 3 else ""
+        message = f"the program does not link: nothing defines {', '.join(undefined[:3])}{more}"
+        remedy = "add the source, the object or the library that does: --link-flag=-lNAME"
+        raise cannot("profile", message, remedy)
     if status:
         raise cannot("profile", "the program does not link:\n" + said.strip())

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dse.profile.build.analysis import Analysis
 from dse.profile.build.counters import Counters
 from dse.profile.build.hooks import HOOKED_SIZES, Hooks, plain_name
-from dse.profile.build.irtext import FunctionText
+from dse.profile.build.irtext import FunctionText, quoted
+from dse.profile.build.resolvers import separate_resolvers
 from dse.profile.build.rewrite import Rewriter
 
 # Instrumentation makes these inferred attributes of the program false: with "touches no memory"
@@ -83,6 +84,7 @@ def instrument(
     rewriter = Rewriter(analysis, counters, hooks, frozenset(wrapped))
     wrapped |= {f.symbol: RENAMED_MAIN for f in analysis.functions if f.symbol == "main"}
     out: list[str] = []
+    parts, early = separate_resolvers(parts)
     first = next(i for i, part in enumerate(parts) if not _is_header(part))
     parts = [*parts[:first], _LAYOUT, *parts[first:]]
     for part in parts:
@@ -97,7 +99,7 @@ def instrument(
         else:
             out.append(part)
     tables = _tables(analysis, counters, hooks)
-    return "\n".join([*_renamed(out, wrapped), _DECLARATIONS, *tables])
+    return "\n".join([*_renamed(out, wrapped), *early, _DECLARATIONS, *tables])
 
 
 def without_assumptions(line: str) -> str:
@@ -163,18 +165,3 @@ def _tables(analysis: Analysis, counters: Counters, hooks: Hooks) -> Iterator[st
     by_name = {plain_name(symbol): own + i for i, symbol in enumerate(foreign)}
     for name in sorted(hooks.modelled):
         yield f"@__dse_id_{name} = hidden constant i32 {by_name.get(name, own)}"
-
-
-def quoted(name: str) -> str:
-    r"""Return a name as LLVM writes it inside quotes.
-
-    >>> quoted('a"b')
-    'a\\22b'
-    """
-    return "".join(
-        letter
-        if letter.isprintable() and letter.isascii() and letter not in '"\\'
-        else f"\\{byte:02X}"
-        for letter in name
-        for byte in letter.encode()
-    )

@@ -43,6 +43,21 @@ def unquoted(name: str) -> str:
     return raw.encode("latin-1").decode("utf-8", "replace")
 
 
+def quoted(name: str) -> str:
+    r"""Return a name as LLVM writes it inside quotes.
+
+    >>> quoted('a"b')
+    'a\\22b'
+    """
+    return "".join(
+        letter
+        if letter.isprintable() and letter.isascii() and letter not in '"\\'
+        else f"\\{byte:02X}"
+        for letter in name
+        for byte in letter.encode()
+    )
+
+
 def split_top(text: str) -> list[str]:
     """Split at the commas outside of brackets.
 

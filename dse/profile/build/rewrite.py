@@ -21,6 +21,7 @@ from dse.profile.build.irtext import (
     unquoted,
     value_of,
 )
+from dse.profile.build.resolvers import choice_of
 
 LEAVES_AT_ONCE = ("_exit", "_Exit", "quick_exit")
 RETURNS_TWICE = ("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp")
@@ -54,7 +55,6 @@ class Rewriter:
             for i, symbol in enumerate(analysis.foreign)
             if symbol not in wrapped
         }
-        self._own = {function.symbol for function in analysis.functions}
         self._site = self._block = self._function = self._fresh = 0
         self._gone = False  # whether the frame was left before a call that must be the last
 
@@ -157,10 +157,14 @@ class Rewriter:
     def _call(self, statement: Statement, callee: str) -> Iterator[str]:
         if not callee and (pointer := re.search(rf"(%{NAME})\(", statement.body)):
             yield f"  call void @__dse_indirect(ptr {pointer[1]}, i32 {self._block})"
+        if indirect := self._analysis.indirect.get(callee):
+            chosen = self._name()
+            yield f"  {chosen} = load ptr, ptr @{choice_of(indirect)}"
+            yield f"  call void @__dse_indirect(ptr {chosen}, i32 {self._block})"
         if callee in LEAVES_AT_ONCE:
             yield "  call void @__dse_finish()"
         fixed = re.search(r"\(([^()]*)\.\.\.\) [@%]", statement.body)
-        own = not callee or callee in self._own
+        own = callee not in self._analysis.foreign
         if own and fixed:
             yield from self._variable_arguments(statement.arguments()[len(split_top(fixed[1])) :])
         if own and (fixed or "byval(" in statement.body):

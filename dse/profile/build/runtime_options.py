@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dse.problems import Problem
-from dse.profile.build.instrument import quoted
+from dse.profile.build.irtext import quoted
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.document import CacheLevels
 from dse.profile.errors import cannot

@@ -17,7 +17,13 @@ from pathlib import Path
 
 from dse.boundary import end_with
 from dse.profile.build import elf
-from dse.profile.build.frontend import faithful, inline_bodies, library_calls, link
+from dse.profile.build.frontend import (
+    faithful,
+    inline_bodies,
+    library_calls,
+    link,
+    processor_support,
+)
 from dse.profile.build.toolchain import compilers
 from dse.profile.compiler.arguments import (
     ASSEMBLY,
@@ -59,7 +65,7 @@ class Driver:
         """Do what a command line says and return the exit status."""
         command = read_command(arguments, self.cxx)
         if command.mode == "other":
-            return self._call(self.plain(command), command.arguments)
+            return self._call((*self.plain(command), *self._language(command)), command.arguments)
         if command.mode == "link":
             return self._link(command)
         alone = len(command.sources) == 1
@@ -74,6 +80,11 @@ class Driver:
         """Return what stands before the given flags: NDEBUG and checks are for users to ask."""
         processor = () if command.chooses_processor else self.baseline
         return ("-UNDEBUG", "-fno-sanitize=all", "-Wno-unused-command-line-argument", *processor)
+
+    def _language(self, command: Command) -> tuple[str, ...]:
+        """Return the language of the standard input: zig knows no processor flag without it."""
+        given = [each.path for each in command.inputs] == ["-"] and not command.sources
+        return ("-x", "c++" if self.cxx else "c") if given else ()
 
     def compile(self, command: Command, source: Input, target: Path) -> int:
         """Compile one source to an object that holds its IR; return the exit status."""
@@ -136,7 +147,9 @@ class Driver:
                 line.append(
                     "-Wl,--undefined-version"
                 )  # as GNU ld: a script may name what is absent
-            return self._call(before, (*line, *output, str(record)), linking=True)
+            inputs = [each.path for each in read_command(line).inputs]
+            line += [str(record), *processor_support(self.compiler, inputs)]
+            return self._call(before, (*line, *output), linking=True)
 
     def _call(self, before: Sequence[str], arguments: Sequence[str], linking: bool = False) -> int:
         """Call the real compiler."""

@@ -98,6 +98,11 @@ def _built_parts(path: Path, link_flags: tuple[str, ...], folder: Path) -> Parts
     for i, data in enumerate(linked.objects):
         objects.append(folder / f"native{i}.o")
         objects[-1].write_bytes(data)
+    arguments = list(linked.arguments)
+    for i, (argument, data) in enumerate(linked.absent.items()):
+        copy = folder / f"absent{i}{Path(argument).suffix or '.a'}"  # of -lNAME: an archive
+        copy.write_bytes(data)
+        arguments = [str(copy) if each == argument else each for each in arguments]
     levels = Counter(level_of(each.about["flags"]) for each in linked.modules)
     each_flags = {tuple(each.about["flags"]) for each in linked.modules}
     notes = [f"not instrumented: {each}" for each in linked.native]
@@ -112,7 +117,7 @@ def _built_parts(path: Path, link_flags: tuple[str, ...], folder: Path) -> Parts
         optimisation=levels.most_common(1)[0][0],
         flags=each_flags.pop() if len(each_flags) == 1 else (),
         cxx=linked.cxx,
-        arguments=(*map(str, objects), *linked.arguments, *link_flags),
-        directory=linked.directory,
+        arguments=(*map(str, objects), *arguments, *link_flags),
+        directory=linked.directory if Path(linked.directory).is_dir() else str(folder),
         notes=tuple(notes),
     )

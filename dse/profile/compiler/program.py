@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,8 @@ from dse.profile.build import elf
 from dse.profile.compiler.arguments import read_command
 from dse.profile.compiler.records import SECTION, Record, unpacked
 from dse.profile.errors import cannot
+
+_LARGEST = 1 << 24  # bytes of a file that is copied into the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Linked:
         Files that run without instrumentation, each with the reason.
     objects : tuple of bytes
         Object files without IR that were nowhere else.
+    absent : mapping of str to bytes
+        The files in `arguments` that no longer exist, by argument.
     """
 
     modules: tuple[Record, ...]
@@ -41,6 +46,7 @@ class Linked:
     cxx: bool
     native: tuple[str, ...]
     objects: tuple[bytes, ...] = ()
+    absent: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def sources(self) -> tuple[Path, ...]:
@@ -85,11 +91,13 @@ def link_record(line: Sequence[str], made: Mapping[str, Path], cxx: bool) -> lis
         if at in places:
             if _keeps(Path(each), found, each in made):
                 arguments.append(each)
+                found.objects += _copies(each, Path(each))
         elif each == "-l" or (each.startswith("-l") and len(each) > 2):
             name = next(rest, (0, ""))[1] if each == "-l" else each[2:]
             file = _library(name, folders)
             if file is None or _keeps(file, found, False):
                 arguments.append(f"-l{name}")
+                found.objects += _copies(f"-l{name}", file) if file else ()
         else:
             arguments.append(each)
     about = {
@@ -100,6 +108,16 @@ def link_record(line: Sequence[str], made: Mapping[str, Path], cxx: bool) -> lis
         "libraries": found.libraries,
     }
     return [*found.objects, Record("link", about)]
+
+
+def _copies(argument: str, path: Path) -> Iterator[Record]:
+    """Yield the record of a file of the project, for a link after its build folder is removed."""
+    place = path.resolve()
+    if not place.is_file() or place.is_relative_to("/usr") or place.is_relative_to("/lib"):
+        return
+    data = place.read_bytes()
+    if len(data) <= _LARGEST and elf.kind(data) != elf.SHARED:
+        yield Record("file", {"argument": argument, "path": str(place)}, data)
 
 
 def _values(line: Sequence[str], option: str) -> Iterator[str]:
@@ -186,21 +204,30 @@ def _read(path: Path, seen: set[str]) -> Linked:
     about: Mapping[str, Any] = link.about
     modules = [each for each in records if each.kind == "module"]
     objects = [each.data for each in records if each.kind == "object"]
+    absent = {
+        each.about["argument"]: each.data
+        for each in records
+        if each.kind == "file" and not Path(each.about["path"]).is_file()
+    }
     native, arguments = list(about["native"]), list(about["arguments"])
     for name in about["libraries"]:
         if name in seen:
             continue
-        if not Path(name).is_file():
-            raise cannot(str(path), f"its library {name} no longer exists", "build it again")
-        part = _read(Path(name), seen)
+        library = _moved(Path(name), path)
+        if library is None:
+            message = f"its library {name} no longer exists"
+            raise cannot(str(path), message, f"put {Path(name).name} next to the program")
+        seen.add(name)
+        part = _read(library, seen)
         modules += part.modules
         objects += part.objects
         native += part.native
         arguments += _of_library(part)
+        absent |= {os.path.join(part.directory, each): part.absent[each] for each in part.absent}
     if not modules:
         raise cannot(str(path), "nothing of it was compiled from C or C++ by dse profile cc")
     for each in read_command(arguments).inputs:
-        if not (Path(about["directory"]) / each.path).is_file():
+        if each.path not in absent and not (Path(about["directory"]) / each.path).is_file():
             message = f"{each.path}, which it is linked with, is not there any more"
             raise cannot(str(path), message, "build it again")
     cxx = about["cxx"] or any(each.about["cxx"] for each in modules)
@@ -208,11 +235,29 @@ def _read(path: Path, seen: set[str]) -> Linked:
     return Linked(
         tuple(unique.values()),
         about["directory"],
-        tuple(arguments),
+        tuple(_with_existing_scripts(arguments, Path(about["directory"]))),
         cxx,
         tuple(dict.fromkeys(native)),
         tuple(objects),
+        absent,
     )
+
+
+def _moved(library: Path, program: Path) -> Path | None:
+    """Return where a library of the project is now: in its place, or installed with the program."""
+    folders = (library.parent, program.parent, program.resolve().parent.parent / "lib")
+    return next((f / library.name for f in folders if (f / library.name).is_file()), None)
+
+
+_SCRIPT = re.compile(r"-Wl,--(?:version-script|dynamic-list|retain-symbols-file)[=,]([^,]+)")
+
+
+def _with_existing_scripts(arguments: Sequence[str], directory: Path) -> Iterator[str]:
+    """Yield the arguments, and leave out a script of the linker that is gone."""
+    for each in arguments:
+        script = _SCRIPT.fullmatch(each)
+        if not script or (directory / script[1]).is_file():
+            yield each
 
 
 def _of_library(part: Linked) -> Iterator[str]:

@@ -25,14 +25,15 @@ class Record:
 
     Parameters
     ----------
-    kind : {"module", "native", "link", "object"}
+    kind : {"module", "native", "link", "object", "file"}
         IR of a source; a source without IR; how a file was linked; an object file that had no other
-        place.
+        place; a file without IR, copied in case that it is removed.
     about : dict
         Of a module: ``source``, ``flags``, ``cxx``; of a native source: ``source``, ``why``; of a
-        link: ``directory``, ``arguments``, ``cxx``, ``native``, ``libraries``.
+        link: ``directory``, ``arguments``, ``cxx``, ``native``, ``libraries``; of a file:
+        ``argument``, ``path``.
     data : bytes
-        The IR as bitcode, or the object.
+        The IR as bitcode, the object or the file.
     """
 
     kind: str

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from dse.profile.build.analysis import successors_of
 from dse.profile.build.instrument import (
     RENAMED_MAIN,
-    quoted,
     started,
     without_assumptions,
 )
@@ -23,11 +22,13 @@ from dse.profile.build.irtext import (
     BlockText,
     FunctionText,
     Statement,
+    quoted,
     size_expression,
     split_type,
     unquoted,
     value_of,
 )
+from dse.profile.build.resolvers import separate_resolvers
 from dse.profile.build.rewrite import LEAVES_AT_ONCE, RETURNS_TWICE
 from dse.profile.critical_path.control import Flow, find_flow
 from dse.profile.critical_path.weights import weigh
@@ -64,6 +65,7 @@ def insert_times(parts: list[str | FunctionText]) -> str:
     """Return the text of a module whose functions keep the times of their values."""
     out: list[str] = []
     number = 0
+    parts, early = separate_resolvers(parts)
     for part in parts:
         if isinstance(part, FunctionText):
             out += _Rewriter(part, number).lines()
@@ -74,7 +76,7 @@ def insert_times(parts: list[str | FunctionText]) -> str:
             out += started(part, {"c": "init", "d": "fini"}[structors[1]])
         else:
             out.append(part)
-    text = "\n".join([*out, _DECLARATIONS])
+    text = "\n".join([*out, *early, _DECLARATIONS])
     count = f"@__dse_function_count = hidden constant i32 {number}\n"
     return re.sub(r"@main\(", f"@{RENAMED_MAIN}(", text) + count
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -328,6 +329,8 @@ class Assembly:
     def _notes(self, run: Run, region: str | None) -> list[str]:
         calls = dict(zip(self.foreign, self.foreign_calls, strict=True))
         notes = [*self._assembly_notes(), *remarks(calls)]
+        if loaded := [Path(name).name for name in self.result.loaded]:
+            notes.append(f"not instrumented: {', '.join(loaded)} (loaded by dlopen)")
         if not run.complete:
             notes.append("the run did not complete: counts are those up to its end")
         if not run.addresses_fixed:

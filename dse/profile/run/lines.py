@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from dse.profile.document import Profile, SourceLine
@@ -11,12 +11,11 @@ _LONGEST = 160  # letters that are kept of a line
 _INLINING = ("-finline", "-flto")
 
 
-def with_lines(profile: Profile, sources: Sequence[Path]) -> Profile:
+def with_lines(profile: Profile, sources: Sequence[Path], paths: Iterable[str]) -> Profile:
     """Return the profile with the text of the lines in which blocks that ran begin.
 
-    A name must identify one file: two sources of one name are left out, and so are headers outside
-    of the sources' folders. If functions are inlined, a line may be in another file than its
-    function; the profile then has no lines.
+    A name must identify one file: two files of one name are left out. If functions are inlined, a
+    line may be in another file than its function; the profile then has no lines.
 
     Parameters
     ----------
@@ -24,13 +23,16 @@ def with_lines(profile: Profile, sources: Sequence[Path]) -> Profile:
         As the run left it.
     sources : sequence of Path
         The sources of the program.
+    paths : iterable of str
+        The files of its functions, as the compiler found them; empty where it did not say.
     """
     if any(flag.startswith(_INLINING) for flag in profile.program.flags):
         return profile
     files = {function.name: function.file for function in profile.functions}
     ran = [block for block in profile.blocks if block.line and block.executions]
     places = sorted({(files[block.function], block.line) for block in ran})
-    texts = {name: _text(name, sources) for name in {name for name, _ in places if name}}
+    known = {*map(Path, filter(None, paths))}
+    texts = {name: _text(name, sources, known) for name in {name for name, _ in places if name}}
     found = tuple(
         SourceLine(file=name, line=line, text=" ".join(texts[name][line - 1].split())[:_LONGEST])
         for name, line in places
@@ -39,9 +41,10 @@ def with_lines(profile: Profile, sources: Sequence[Path]) -> Profile:
     return profile.model_copy(update={"lines": found})
 
 
-def _text(name: str, sources: Sequence[Path]) -> list[str]:
-    """Return the lines of the only file of this name among the sources and in their folders."""
-    named = {path.resolve() for path in sources if path.name == name}
+def _text(name: str, sources: Sequence[Path], paths: Collection[Path]) -> list[str]:
+    """Return the lines of the only file of this name among sources, headers and their folders."""
+    known = {path.resolve() for path in (*sources, *paths) if path.name == name}
+    named = {path for path in known if path.is_file()}
     beside = {(path.parent / name).resolve() for path in sources}
     found = [path for path in named or beside if path.is_file()]
     if len(found) != 1:

@@ -19,7 +19,7 @@ def function_names(tables: dict[str, Any]) -> list[str]:
     functions = tables["functions"]
     spelled = demangled([f["symbol"] for f in functions])
     own = [
-        text if text != f["symbol"] else f["name"]
+        text if text != f["symbol"] else _scope(f["symbol"], f["name"]) + f["name"]
         for text, f in zip(spelled, functions, strict=True)
     ]
     files = [f["file"].rsplit("/", 1)[-1] for f in functions]
@@ -35,6 +35,28 @@ def demangled(symbols: Sequence[str]) -> list[str]:
     """
     spell = _demangler()
     return [tidied(spell(symbol)) if symbol.startswith("_Z") else symbol for symbol in symbols]
+
+
+_MEMBER = "1xEv"  # ends the symbol of a nested function x()
+
+
+def _scope(symbol: str, name: str) -> str:
+    """Return the class and namespaces of a C++ symbol that the demangler does not know.
+
+    They are the longest beginning of the symbol that is the scope of another function.
+
+    >>> _scope("main", "main")
+    ''
+    """
+    if not symbol.startswith("_ZN"):
+        return ""
+    itself = re.compile(rf"::{re.escape(name.partition('<')[0])}(?:<.*>)?::$")
+    begins = (symbol[:end] + _MEMBER for end in range(len(symbol), 3, -1))
+    for text in demangled([begin.replace("_ZNK", "_ZN", 1) for begin in begins]):
+        scope = text.removesuffix("x()")
+        if scope.endswith("::") and "_Z" not in scope and not itself.search(scope):
+            return scope
+    return ""
 
 
 def tidied(name: str) -> str:

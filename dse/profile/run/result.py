@@ -48,6 +48,12 @@ class Result:
         """Whether the program mapped a file."""
         return bool(self.sections["status"][6])
 
+    @property
+    def loaded(self) -> list[str]:
+        """The files of the libraries that the program loaded with dlopen."""
+        names = self.sections["loaded"].tobytes().split(b"\0")
+        return [name.decode("utf-8", "replace") for name in names if name]
+
     def rows(self, name: str, width: int) -> NDArray[np.uint64]:
         """Return a section as rows, none if the run did not write it."""
         return self.sections.get(name, np.zeros(0, np.uint64)).reshape(-1, width)

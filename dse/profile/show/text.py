@@ -15,8 +15,8 @@ from dse.profile.document import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Function, Pr
 
 ROWS = 12
 _OPERATOR = re.compile(r"operator(?:<=>|<<=?|>>=?|->\*?|<=?|>=?|\(\))")
-WIDEST = 48  # letters of a function's name
-NARROWEST = 20  # that are left of it before a column is left out
+WIDEST = 160  # letters of a C++ name before its inner template arguments are left out
+NARROWEST = 20  # letters per line of a name, before a column is left out
 
 
 def print_profile(profile: Profile, console: Console | None = None) -> None:
@@ -90,21 +90,19 @@ def block_work(profile: Profile) -> list[int]:
 
 
 def short(name: str) -> str:
-    """Shorten a long C++ name: by template arguments, the innermost first, then by parameters.
+    """Return a C++ name without the arguments that make it very long, the innermost first.
 
-    >>> short("std::vector<std::pair<int, std::map<int, long>>>::push_back(int&&)")
-    'std::vector<std::pair<…>>::push_back(int&&)'
-    >>> short("f" * 60)
-    'ffffffffffffffffffffffff…fffffffffffffffffffffff'
+    >>> short("std::vector<std::pair<int, long>>::push_back(int&&)")
+    'std::vector<std::pair<int, long>>::push_back(int&&)'
+    >>> short(f"a<b<{'c' * 160}>>::f(int)")
+    'a<b<…>>::f(int)'
     """
     for brackets in ("<>", "()"):
         for level in range(name.count(brackets[0]), 0, -1):
             if len(name) <= WIDEST:
                 return name
             name = _emptied(name, brackets, level)
-    if len(name) <= WIDEST:
-        return name
-    return name[: WIDEST // 2] + "…" + name[-(WIDEST // 2 - 1) :]
+    return name
 
 
 def _emptied(name: str, brackets: str, level: int) -> str:
@@ -144,7 +142,7 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], w
         shown += 1
     table = Table(title=title, title_justify="left")
     names = max(min(NARROWEST, needed[0]) + room, len(headings[0]))
-    table.add_column(headings[0], no_wrap=True, max_width=names)
+    table.add_column(headings[0], overflow="fold", max_width=names)
     for heading, letters in zip(headings[1:shown], needed[1:shown], strict=True):
         table.add_column(heading, justify="right", width=letters)
     for row in rows:

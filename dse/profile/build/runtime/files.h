@@ -2,7 +2,9 @@
 #ifndef DSE_FILES_H
 #define DSE_FILES_H
 #include "foreign.h"
+#include <dlfcn.h>
 #include <getopt.h>
+#include <link.h>
 #include <sys/stat.h>
 
 FOREIGN(mmap)
@@ -33,8 +35,32 @@ FOREIGN(getopt_long)
 FOREIGN(getopt_long_only)
 FOREIGN(access)
 FOREIGN(open)
+FOREIGN(dlopen)
 FOREIGN(system)
 FOREIGN(popen)
+
+/* The libraries that the program loads are named in the result, each once. */
+static void remember_loaded(void *handle) {
+    struct link_map *map;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) || !*map->l_name)
+        return;
+    size_t bytes = strlen(map->l_name) + 1, at = 0;
+    for (; loaded[at]; at += strlen(loaded + at) + 1)
+        if (!strcmp(loaded + at, map->l_name))
+            return;
+    if (at + bytes < sizeof loaded)
+        memcpy(loaded + at, map->l_name, bytes);
+}
+HIDDEN void *__dse_call_dlopen(const char *name, int flags) {
+    ENTER(dlopen);
+    if (name)
+        TEXT(name);
+    void *r = dlopen(name, flags);
+    if (r && name)
+        remember_loaded(r);
+    LEAVE;
+    return r;
+}
 
 /* What is mapped is input, if it is of a file, and nobody's if not. Nothing of it is touched yet. */
 HIDDEN void *__dse_call_mmap(void *at, size_t n, int allowed, int flags, int file, off_t from) {

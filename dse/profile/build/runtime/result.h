@@ -61,6 +61,7 @@ static void section_stays(int file, const char *name, u64 (*counts)[2], int leve
 
 static int finished;
 static u64 files_mapped;
+static char loaded[1 << 13]; /* the names of the libraries that the program loaded, each ended by 0 */
 
 static void finish(u32 reason, u32 detail) {
     if (finished)
@@ -77,6 +78,7 @@ static void finish(u32 reason, u32 detail) {
     u64 status[7] = {reason, detail, invocation_count, collapsed,
                      (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0, history_full, files_mapped};
     section(file, "status", 8, 7, status);
+    section(file, "loaded", 8, sizeof loaded / 8, loaded);
     if (nodes)
         tree_mark();
     section(file, "counts", 8, __dse_counter_count, region_counts());

@@ -1,7 +1,7 @@
-"""Write docs/gallery: a card and a picture of the front for each shipped study.
+"""Write docs/gallery: a card, a picture of the front and the answers of each shipped study.
 
 Run with ``python docs/gallery.py``; needs matplotlib (the ``bench`` group). It runs every study,
-which takes half a minute. A build of the site runs none. ``studies.json`` keeps a digest of each
+which takes four minutes. A build of the site runs none. ``studies.json`` keeps a digest of each
 study and its files; a test says when a picture is older than its study.
 """
 
@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import dse
+from dse.result.record import Result
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "gallery"
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))
+ANSWERS = (
+    "# Answers of the shipped studies\n\n"
+    "The terminal shows these lines for each study, at 80 columns.\n"
+)
 QUESTIONS = {
     "compress": "Should compression move to an engine that 64 threads share?",
     "compress_system": "Which functions of a compressor get engines on one chip?",
@@ -61,13 +70,30 @@ def page() -> str:
     return f'{head}\n<div class="cards" markdown>\n\n{cards}\n</div>\n'
 
 
-def draw(path: Path) -> None:
-    """Run a study, and draw its front over two objectives with the recommended design."""
+def answers(path: Path, run: Path) -> str:
+    """Run a study, and return the texts of check, run and explain at 80 columns."""
+    shown = [f"## {path.stem}\n"]
+    for command, *more in (
+        ["check", f"studies/{path.name}"],
+        ["run", f"studies/{path.name}", "--out", str(run)],
+        ["explain", str(run)],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "dse", command, *more],
+            cwd=ROOT, env=os.environ | {"COLUMNS": "80"}, text=True, capture_output=True, check=True,
+        )
+        line = f"dse {command} {more[0]}".replace(str(run), f"runs/{path.stem}")
+        text = done.stdout.replace(str(run), f"runs/{path.stem}")
+        shown.append(f"```console\n$ {line}\n{text}```\n")
+    return "\n".join(shown)
+
+
+def draw(path: Path, result: Result) -> None:
+    """Draw the front of a study over two objectives with the recommended design."""
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
     mpl.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "gallery", "font.size": 9}
-    result = dse.load(path).run()
     front, nash = result.front.designs, result.nash()
     first, *others = result.objectives
     cost = others[-1]
@@ -87,8 +113,13 @@ def draw(path: Path) -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for study in STUDIES:
-        draw(study)
+    texts = [ANSWERS]
+    with TemporaryDirectory() as folder:
+        for study in STUDIES:
+            run = Path(folder) / study.stem
+            texts.append(answers(study, run))
+            draw(study, dse.load_result(run))
+    (FOLDER / "answers.md").write_text("\n".join(texts), encoding="utf-8")
     digests = {path.stem: digest_study(path) for path in STUDIES}
     (FOLDER / "studies.json").write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
     (FOLDER / "index.md").write_text(page(), encoding="utf-8")

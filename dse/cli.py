@@ -43,6 +43,7 @@ _WHERE_HELP = (
     '"area < 200 kLUT and lanes > 1".'
 )
 _VERBOSE_HELP = "Print all that is known, not the short answer."
+_JSON_HELP = 'Print data for scripts, as "dse schema output" describes.'
 _DESIGN_HELP = "Explain this design: its number in front.csv, or nash. May be given several times."
 
 
@@ -109,6 +110,7 @@ def commands() -> None:
 @option("--fresh", is_flag=True, help="Start again if the folder holds a run of the study.")
 @option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @option("--verbose", is_flag=True, help=_VERBOSE_HELP)
+@option("--json", "as_json", is_flag=True, help=_JSON_HELP)
 def run_command(
     study: Path,
     out: Path | None,
@@ -120,6 +122,7 @@ def run_command(
     fresh: bool,
     quiet: bool,
     verbose: bool,
+    as_json: bool,
 ) -> None:
     """Run STUDY and write the report, the tables and the storage into a run folder.
 
@@ -127,7 +130,7 @@ def run_command(
     repeated. An edited study takes the folder. Its old run moves to NAME.1. The exit code is 3 if
     no design meets the target.
     """
-    from dse.result.folder import MARKER, REPORT, default_folder, read_answer
+    from dse.result.folder import MARKER, REPORT, SUMMARY, default_folder, read_answer, read_json
     from dse.result.lease import is_finished_run_of
     from dse.run import run
     from dse.study.study import read_study
@@ -142,7 +145,7 @@ def run_command(
     resolved = reader(read_study)(study, target if targets else None, seconds)
     folder = out or default_folder(resolved.name)
     place = folder.absolute()  # a model may change where paths begin
-    terminal = Terminal(quiet)
+    terminal = Terminal(quiet or as_json)
     if not fresh and is_finished_run_of(folder, resolved.digest, resolved.plan.timeout or math.inf):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
     asides: list[Path] = []
@@ -162,7 +165,9 @@ def run_command(
             if aside.exists():  # a run without a result puts it back
                 now = folder.parent / aside.name
                 terminal.say(f"{folder} held another run or study: that is {now} now")
-    if verbose:
+    if as_json:
+        click.echo(json.dumps(read_json(place / SUMMARY), indent=2))
+    elif verbose:
         terminal.whole_summary(result, folder / REPORT, read_answer(place))
     else:
         terminal.summary(result, folder / REPORT, read_answer(place))
@@ -288,7 +293,8 @@ def new_command(
 @click.argument("study", type=_PATH)
 @option("--verbose", is_flag=True, help=_VERBOSE_HELP)
 @option("--graph", is_flag=True, help="Also print the model graph.")
-def check_command(study: Path, verbose: bool, graph: bool) -> None:
+@option("--json", "as_json", is_flag=True, help=_JSON_HELP)
+def check_command(study: Path, verbose: bool, graph: bool, as_json: bool) -> None:
     """Check STUDY without running it: list every problem, or describe the run.
 
     Its models run on a sample of its designs, as at the start of a run.
@@ -304,6 +310,11 @@ def check_command(study: Path, verbose: bool, graph: bool) -> None:
     formulation = check_formulation(resolved.evaluator, str(study), seconds=5.0)
     terminal, planned = Terminal(), choose_search(resolved)
     found = (*notes.values(), *formulation)
+    if as_json:
+        from dse.terminal.documents import check_data
+
+        click.echo(json.dumps(check_data(planned, found), indent=2))
+        return
     if verbose:
         terminal.whole_plan(planned, found)
     else:
@@ -317,7 +328,7 @@ def check_command(study: Path, verbose: bool, graph: bool) -> None:
 @option("--design", "designs", multiple=True, callback=_numbers, help=_DESIGN_HELP)
 @option("--where", metavar="FILTER", help=_WHERE_HELP)
 @option("--verbose", is_flag=True, help=_VERBOSE_HELP)
-@option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+@option("--json", "as_json", is_flag=True, help=_JSON_HELP)
 @option("--emit", type=Written(), help="Write the design's dispatch rule: C, C++, Python or Rust.")
 @option("--force", is_flag=True, help="Replace the file of --emit if it exists.")
 def explain_command(
@@ -337,10 +348,9 @@ def explain_command(
     from dse.api import load_result
     from dse.explain.explanation import explain
     from dse.explain.recommendation import assess_changes, named_designs
-    from dse.model.values import as_data
     from dse.problems import InputError, Problem
     from dse.result.folder import FINISHED, study_of
-    from dse.terminal import Terminal, explanation_data
+    from dse.terminal import Terminal
 
     result = load_result(run)
     study = study_of(run)
@@ -368,21 +378,20 @@ def explain_command(
     own = (named_designs(study, result) or [-1])[0]
     changes = assess_changes(study, result) if own in numbers else ()
     if as_json:
-        data = [explanation_data(explanation) for explanation in explanations]
-        if changes:
-            data[numbers.index(own)] |= as_data({each.key: asdict(each) for each in changes})
-        click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
+        from dse.terminal.documents import explain_data
+
+        of_own = {own: {each.key: asdict(each) for each in changes}}
+        click.echo(json.dumps(explain_data(result, explanations, of_own), indent=2))
         return
     terminal = Terminal()
     if result.certificate.stopped not in FINISHED:
         terminal.note(f"the run was cut short. {result.certificate.statement}")
     for explanation in explanations:
         mine = changes if explanation.design == own else ()
-        lines = [line for each in mine for line in each.lines]
         if verbose:
-            terminal.whole_explanation(result, explanation, lines)
+            terminal.whole_explanation(result, explanation, mine)
         else:
-            terminal.explanation(study, result, explanation, lines)
+            terminal.explanation(study, result, explanation, mine)
 
 
 @commands.command("report")
@@ -407,44 +416,33 @@ def report_command(run: Path) -> None:
     help="Check this number of random designs.",
 )
 @option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed random designs.")
-def certify_command(run: Path, designs: int, seed: int) -> None:
+@option("--json", "as_json", is_flag=True, help=_JSON_HELP)
+def certify_command(run: Path, designs: int, seed: int, as_json: bool) -> None:
     """Test the certificate of RUN; exit with 1 if it is refuted.
 
     `dse` evaluates the front again, here and in a fresh process. Then it compares other designs
     with the front: random ones, neighbours of the front, and extreme values.
     """
     from dse.api import load_result
-    from dse.evaluate.audit import RepeatabilityError
-    from dse.explain.certification import recheck, refute
+    from dse.explain.certification import certify
     from dse.result.folder import study_of
     from dse.terminal import Terminal
+    from dse.terminal.documents import certify_data
 
     result = load_result(run)
-    terminal = Terminal()
-    terminal.certificate(result.certificate)
-    study = study_of(run)
-    try:
-        checked = recheck(run, study, result, seed)
-    except RepeatabilityError as error:
-        terminal.say(f"REFUTED: {error}")
-        sys.exit(1)
-    if checked:
-        terminal.say(f"{checked:,} designs gave the same values again, also in a fresh process.")
-    if result.certificate.gap is None:
-        terminal.say(
-            "There is nothing else to refute: designs that were not evaluated may be better."
-        )
-        return
-    refutation = refute(study, result, designs, seed)
-    terminal.refutation(result, refutation)
-    if refutation.design is not None:
+    verdict = certify(run, study_of(run), result, designs, seed)
+    if as_json:
+        click.echo(json.dumps(certify_data(result, verdict), indent=2))
+    else:
+        Terminal().verdict(result, verdict)
+    if verdict.refuted:
         sys.exit(1)
 
 
 @commands.command("compare")
 @click.argument("first", type=_PATH)
 @click.argument("second", type=_PATH)
-@option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+@option("--json", "as_json", is_flag=True, help=_JSON_HELP)
 def compare_command(first: Path, second: Path, as_json: bool) -> None:
     """Compare the fronts of two runs with the same objectives."""
     from dse.api import compare, load_result
@@ -459,7 +457,7 @@ def compare_command(first: Path, second: Path, as_json: bool) -> None:
 
 @commands.command("status")
 @click.argument("run", type=_PATH)
-@option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+@option("--json", "as_json", is_flag=True, help=_JSON_HELP)
 def status_command(run: Path, as_json: bool) -> None:
     """Show the progress of RUN, a run folder or a study file (its folder is runs/NAME)."""
     from dataclasses import asdict
@@ -514,13 +512,24 @@ def list_command(name: str | None, where: str | None, as_json: bool) -> None:
 
 
 @commands.command("schema")
-@click.argument("what", type=click.Choice(["study", "table", "system", "profile"]), default="study")
+@click.argument(
+    "what", type=click.Choice(["study", "table", "system", "profile", "output"]), default="study"
+)
 def schema_command(what: str) -> None:
-    """Print the JSON Schema of a study, a study of a table or a system, or a profile."""
+    """Print the JSON Schema of a file or of the output of commands.
+
+    The files are a study, a study of a table or a system, and a profile. output is the data that
+    commands print with --json.
+    """
     if what == "profile":
         from dse.profile.document import Profile
 
         click.echo(json.dumps(Profile.model_json_schema(), indent=2))
+        return
+    if what == "output":
+        from dse.terminal.documents import output_schema
+
+        click.echo(json.dumps(output_schema(), indent=2))
         return
     from dse.study.schema import json_schema
 

@@ -47,7 +47,7 @@ def test_what_a_run_leaves(tmp_path: Path) -> None:
     (tmp_path / "toy_model.py").unlink()
     done = called("explain", "out", "--design", "6", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    explained = json.loads(done.stdout)
+    (explained,) = json.loads(done.stdout)["designs"]
     assert explained["design"] == 6
     gains = {(s["objective"], s["input"]): s["gain"] for s in explained["sensitivities"]}
     assert {name for _, name in gains} == {"lanes", "clock", "size"}

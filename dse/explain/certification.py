@@ -67,6 +67,47 @@ class Refutation:
     of: str = "draw"
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of the test of a certificate.
+
+    Parameters
+    ----------
+    again : int
+        The number of designs that gave the same values again.
+    difference : str
+        The first design that did not; empty if there is none.
+    refutation : Refutation or None
+        The comparison of other designs with the front; None if the certificate claims nothing.
+    """
+
+    again: int
+    difference: str = ""
+    refutation: Refutation | None = None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the certificate is wrong."""
+        found = self.refutation is not None and self.refutation.design is not None
+        return bool(self.difference) or found
+
+
+def certify(run: Path, study: ResolvedStudy, result: Result, designs: int, seed: int) -> Verdict:
+    """Test the certificate of a run: `recheck`, then `refute`.
+
+    Raises
+    ------
+    DesignError
+        If a model raises.
+    """
+    try:
+        again = recheck(run, study, result, seed)
+    except RepeatabilityError as error:
+        return Verdict(0, str(error))
+    claims = result.certificate.gap is not None
+    return Verdict(again, refutation=refute(study, result, designs, seed) if claims else None)
+
+
 def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
     """Evaluate designs of a run again, here and in a fresh process; return how many.
 

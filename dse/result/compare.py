@@ -119,10 +119,7 @@ class Comparison:
 
     def data(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        sides = [
-            {"run": side.name, **{n: v for n, v in asdict(side).items() if n != "name"}}
-            for side in (self.first, self.second)
-        ]
+        sides = [asdict(side) for side in (self.first, self.second)]
         data: dict[str, Any] = as_data(
             {
                 "equal": self.equal,

@@ -2,10 +2,11 @@
 
 * `terminal`: progress, summaries with the best designs, explanations
 * `fields`: short answers, one labelled field per line
+* `documents`: the JSON of each command, and its schema
 * `listing`: models and catalogs
 * `layout`: lines and texts of users
 """
 
-from dse.terminal.terminal import Terminal, explanation_data
+from dse.terminal.terminal import Terminal
 
-__all__ = ["Terminal", "explanation_data"]
+__all__ = ["Terminal"]

@@ -12,7 +12,9 @@ import numpy as np
 from dse.explain.breakdown import part_fields
 from dse.explain.changes import Change, describe_design
 from dse.explain.explanation import Explanation
+from dse.explain.limits import Limits
 from dse.explain.sensitivity import STUDY
+from dse.explain.switch_points import SwitchPoints
 from dse.model.values import aligned, number, percent, plural, prefixed, show_value, titled, worded
 from dse.result.record import Certificate, Result
 from dse.study.study import ResolvedStudy
@@ -25,6 +27,10 @@ _VERDICT = ("feasible", "on the front", "target", "benefit", "violation", "repai
 _NO_CHANGE = "no single change within the space gains more than it costs"
 _KERNELS = 6  # lines of kernels
 _WHAT_IF = 8  # rows of a what-if table
+_SWITCHES = 6  # rows of a table of switch points
+_ROLE = 28  # columns of a design's role
+_CHANGE = 24  # columns of a change; a narrower one names the design
+_HEAD = 4  # lines of a table's head
 
 
 def make_field(label: str, text: str, width: int, lines: int = 1) -> list[str]:
@@ -51,19 +57,37 @@ def make_field(label: str, text: str, width: int, lines: int = 1) -> list[str]:
 
 
 def make_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return a table, its first column to the left; columns that do not fit are left out."""
-    sizes = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    shown, total = 1, sizes[0]
-    while shown < len(sizes) and total + 2 + sizes[shown] <= width:
-        total += 2 + sizes[shown]
-        shown += 1
-    cut = [[row[0].ljust(sizes[0]), *row[1:shown]] for row in [heads, *rows]]
+    """Return a table, its first column to the left; long heads take several lines.
+
+    Columns that do not fit even so are left out.
+    """
+    cells = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for most in range(1, _HEAD + 1):
+        wrapped = [_wrap_head(head, size, most) for head, size in zip(heads, cells, strict=True)]
+        sizes = [max(size, *map(len, head)) for size, head in zip(cells, wrapped, strict=True)]
+        ends = np.cumsum([size + 2 for size in sizes]) - 2
+        if ends[-1] <= width:
+            break
+    shown = max(int(np.searchsorted(ends, width, side="right")), 1)
+    depth = max(map(len, wrapped[:shown]))
+    above = zip(*([""] * (depth - len(head)) + head for head in wrapped[:shown]), strict=True)
     return [
         "  ".join(
-            [row[0], *(c.rjust(s) for c, s in zip(row[1:], sizes[1:], strict=False))]
+            cell.rjust(size) if column else cell.ljust(size)
+            for column, (cell, size) in enumerate(zip(row, sizes[:shown], strict=True))
         ).rstrip()
-        for row in cut
+        for row in [*above, *(row[:shown] for row in rows)]
     ]
+
+
+def _wrap_head(head: str, size: int, most: int) -> list[str]:
+    """Return a head in lines: the narrowest that is as wide as its cells, or has at most `most`."""
+    kept = head.replace(" [", "\N{NO-BREAK SPACE}[") if most == 1 else head
+    for width in range(max(size, 1), len(head) + 1):
+        lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
+        if len(lines) <= most and max(map(len, lines)) <= width:
+            return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+    return [head]
 
 
 # A run ----------------------------------------------------------------------------------------
@@ -167,7 +191,7 @@ def _best_designs(result: Result, answer: Mapping[str, Any], width: int) -> list
         heads.append(titled(worded(objective.name), unit))
         columns.append(texts)
     table = [
-        [_shorten(labels), design, *cells]
+        [_cut(_shorten(labels), _ROLE), design, *cells]
         for (design, labels), *cells in zip(named.items(), *columns, strict=True)
     ]
     return make_table(heads, table, width)
@@ -187,16 +211,10 @@ def summarize_explanation(
     study: ResolvedStudy,
     result: Result,
     explanation: Explanation,
-    more: Iterable[tuple[str, str]],
+    changes: Iterable[SwitchPoints | Limits],
     width: int,
 ) -> list[str]:
-    """Return the explanation of a design in at most 30 lines.
-
-    Parameters
-    ----------
-    more : iterable of (str, str)
-        Labels and texts of switch points and limits.
-    """
+    """Return the explanation of a design in at most 30 lines."""
     variables = [n for n, c in result.columns.items() if c.role == "variable"]
     shown = [n for n in variables if n in explanation.values]
     settings = describe_design(study.evaluator, explanation.values, shown)
@@ -216,8 +234,12 @@ def summarize_explanation(
     lines += _what_if(result, explanation, width)
     kept = _EXPLANATION - 1 - len(lines)
     rest: list[str] = []
-    for label, text in more:
-        rest += make_field(label.capitalize(), text, width)
+    for each in changes:
+        if isinstance(each, SwitchPoints) and each.points:
+            rest += _switch_points(each, width)
+        else:
+            for label, text in each.lines:
+                rest += make_field(label.capitalize(), text, width)
     lines += rest[: max(kept, 0)]
     return [*lines, "--verbose shows all values, bottlenecks, changes, switch points and regions"]
 
@@ -248,8 +270,32 @@ def _what_if(result: Result, explanation: Explanation, width: int) -> list[str]:
 
 
 def _head(change: Change) -> str:
-    text = ", ".join(map(str, change.settings))
-    return text if len(text) <= 40 else text[:39].rsplit(" ", 1)[0] + " …"
+    return _cut(", ".join(map(str, change.settings)), 40)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text that fits, cut between words."""
+    return text if len(text) <= width else text[: width - 1].rsplit(" ", 1)[0] + " …"
+
+
+def _switch_points(found: SwitchPoints, width: int) -> list[str]:
+    """Return the nearest switch points as a table, with the change of the design."""
+    rows = []
+    for label, now, value, *_ in _texts(found):
+        number_, unit = value.partition(" ")[::2]
+        rows.append((_cut(label, 34), now, number_ if now.endswith(f" {unit}") else value))
+    lines = make_table(["Switch point", "now", "changes at"], rows, width)
+    size = max(map(len, lines))
+    room = width - size - 2
+    texts = [(design, change) for *_, design, change in _texts(found)]
+    changes = [change or design if room >= _CHANGE else design for design, change in texts]
+    last = ["then", *changes] if room < _CHANGE else ["recommended then", *changes]
+    pairs = zip(lines, last, strict=True)
+    return [f"{line:<{size}}  {_cut(text, room)}" if room > 12 else line for line, text in pairs]
+
+
+def _texts(found: SwitchPoints) -> list[tuple[str, ...]]:
+    return [point.texts for point in found.points[:_SWITCHES]]
 
 
 def _effects(change: Change) -> list[str]:

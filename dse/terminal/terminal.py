@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +23,6 @@ from dse.explain.explanation import Explanation, curve_fields, region_fields
 from dse.explain.sensitivity import Sensitivity
 from dse.model.values import (
     aligned,
-    as_data,
     number,
     percent,
     plural,
@@ -43,17 +41,13 @@ from dse.terminal.fields import summarize_explanation, summarize_plan, summarize
 from dse.terminal.layout import escape, hanging, indented, span
 
 if TYPE_CHECKING:
-    from dse.explain.certification import Refutation
+    from dse.explain.certification import Refutation, Verdict
+    from dse.explain.limits import Limits
+    from dse.explain.switch_points import SwitchPoints
     from dse.result.compare import Comparison
 
 _PIPED_COLUMNS = 10_000  # the width for a program that reads the output: no line is broken
 _LABEL = 24  # the width of a label
-
-
-def explanation_data(explanation: Explanation) -> dict[str, Any]:
-    """Return an explanation as plain values, for JSON; infinities as texts."""
-    data: dict[str, Any] = as_data(asdict(explanation))
-    return data | {"feasible": explanation.feasible, "fields": explanation.fields}
 
 
 def _reached(reach: Reach) -> str:
@@ -185,8 +179,23 @@ class Terminal:
             for ground in certificate.rests_on:
                 self.say(f"  {describe_ground(ground)}")
 
-    def refutation(self, result: Result, refutation: Refutation) -> None:
-        """Show the checks that a certificate passed, or the design that refutes it."""
+    def verdict(self, result: Result, verdict: Verdict) -> None:
+        """Show a certificate and the outcome of its test."""
+        self.certificate(result.certificate)
+        if verdict.difference:
+            self.say(f"REFUTED: {verdict.difference}")
+            return
+        if verdict.again:
+            again = f"{verdict.again:,} designs gave the same values again"
+            self.say(f"{again}, also in a fresh process.")
+        if verdict.refutation is None:
+            self.say(
+                "There is nothing else to refute: designs that were not evaluated may be better."
+            )
+        else:
+            self._refutation(result, verdict.refutation)
+
+    def _refutation(self, result: Result, refutation: Refutation) -> None:
         gap = result.certificate.gap or 0.0
         by = f" by more than {percent(gap)}" if gap else ""
         if refutation.design is None or refutation.values is None:
@@ -277,25 +286,20 @@ class Terminal:
         study: ResolvedStudy,
         result: Result,
         explanation: Explanation,
-        more: Iterable[tuple[str, str]] = (),
+        changes: Iterable[SwitchPoints | Limits] = (),
     ) -> None:
         """Show the verdict on a design, its breakdown and the best changes in a few lines."""
-        self.lines(summarize_explanation(study, result, explanation, more, self.width))
+        self.lines(summarize_explanation(study, result, explanation, changes, self.width))
 
     def whole_explanation(
         self,
         result: Result,
         explanation: Explanation,
-        more: Iterable[tuple[str, str]] = (),
+        changes: Iterable[SwitchPoints | Limits] = (),
     ) -> None:
-        """Show the verdict on a design, all changes, its values and its limits.
-
-        Parameters
-        ----------
-        more : iterable of (str, str)
-            Labels and texts that follow the verdict.
-        """
+        """Show the verdict on a design, all changes, its values and its limits."""
         self._out.print(f"[bold]design {explanation.design}[/] of {escape(result.name)}")
+        more = [line for each in changes for line in each.lines]
         self._fields([*explanation.fields, *more])
         units = {n: c.unit for n, c in result.columns.items()}
         units |= {n: u for n, (_, u) in result.constants.items()}

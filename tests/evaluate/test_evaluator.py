@@ -252,5 +252,5 @@ def test_each_condition_of_a_quantity_has_a_column(
     number = int(designs.index[0])
     capsys.readouterr()
     _dse(monkeypatch, "explain", str(out), "--design", str(number), "--json")
-    told = json.loads(capsys.readouterr().out)
+    (told,) = json.loads(capsys.readouterr().out)["designs"]
     assert told["values"]["speedup"] == pytest.approx(designs["speedup"].iloc[0], rel=1e-15)

@@ -19,7 +19,8 @@ from dse.explain.sensitivity import improvable_inputs
 from dse.model import Array, Floats, Quantity
 from dse.model.values import show
 from dse.problems import InputError
-from dse.terminal import Terminal, explanation_data
+from dse.terminal import Terminal
+from dse.terminal.documents import explanation_data
 from tests.commands import Done, called
 from tests.explain.examples import MODELS, TINY, call, calls
 from tests.pages import read_page
@@ -221,7 +222,7 @@ def test_explain_on_the_command_line(folder: Path) -> None:
     _, out, _ = ask(folder, "--design", "1", "--verbose")
     assert "context_switch" in out
     _, out, _ = ask(folder, "--design", "1", "--json")
-    data = json.loads(out)
+    (data,) = json.loads(out)["designs"]
     assert data["dominance"]["on_front"] is True
     assert data["fields"][0] == ["feasible", "yes"]
     for change in data["advice"]:
@@ -233,7 +234,7 @@ def test_a_filter_chooses_the_design_to_explain(folder: Path) -> None:
     wanted = dse.load_result(folder).where("schedule_period > 100").nash().name
     text = "schedule_period > 100"
     _, out, _ = ask(folder, "--where", text, "--json")
-    assert json.loads(out)["design"] == wanted
+    assert [each["design"] for each in json.loads(out)["designs"]] == [wanted]
     code, _, err = called(
         "explain", str(folder), "--where", "latency < 1 ns", cwd=folder, columns=200
     )

@@ -8,19 +8,24 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import asdict
 from pathlib import Path
 
 import click
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 import dse
 from dse.cli import commands
+from dse.explain.explanation import explain
+from dse.explain.recommendation import assess_changes, named_designs
 from dse.options import Single
-from dse.result.folder import read_answer
+from dse.result.folder import read_answer, study_of
 from dse.run import run
 from dse.study.study import rewritten
-from dse.terminal.fields import summarize_run
+from dse.terminal.documents import explain_data, output_schema
+from dse.terminal.fields import summarize_explanation, summarize_run
 from tests.commands import Done, called
 
 ROOT = Path(__file__).parents[2]
@@ -116,13 +121,38 @@ def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
         r"overhead \(o\) +selected accelerator +29,000 cycle +2,900 cycle +speedup +\d", text
     )
     assert re.search(r"16 B to 1,362 B +overhead, computational index", text)
-    data = json.loads(
-        _dse("explain", "sparc_evolution", "--design", "1", "--json", cwd=runs).stdout
-    )
+    asked = _dse("explain", "sparc_evolution", "--design", "1", "--json", cwd=runs).stdout
+    (data,) = json.loads(asked)["designs"]
     regions = data["regions"][0]["regions"]
     assert [r["label"] for r in regions] == ["oC", "oCA", "CA", "A"]
     shares = [p["share"] for p in data["parts"] if p["total"] == "accelerated_time"]
     assert sum(shares) == pytest.approx(1)
+
+
+def _validate(command: str, text: str) -> None:
+    """Hold a document to the schema of its command; an infinity or NaN is no JSON number."""
+    schema = output_schema()
+    jsonschema.validate(
+        json.loads(text, parse_constant=pytest.fail),
+        {"$defs": schema["$defs"], **schema["properties"][command]},
+    )
+
+
+def test_the_documents_of_commands_for_scripts(runs: Path) -> None:
+    study = str(ROOT / "benchmarks" / "studies" / "sparc_evolution.toml")
+    printed = json.loads(_dse("schema", "output", cwd=runs).stdout)
+    assert printed == json.loads(json.dumps(output_schema()))
+    done = _dse("run", study, "--out", "json", "--json", cwd=runs)
+    _validate("run", done.stdout)
+    assert json.loads(done.stdout) == json.loads((runs / "json" / "summary.json").read_text())
+    certified = _dse("certify", "json", "--json", cwd=runs).stdout
+    _validate("certify", certified)
+    assert json.loads(certified)["refuted"] is False
+    _validate("list", _dse("list", "interfaces", "--json", cwd=runs).stdout)
+    for asked in (("check", study), ("compare", "json", "json"), ("status", "json")):
+        _validate(asked[0], _dse(*asked, "--json", cwd=runs).stdout)
+    with pytest.raises(jsonschema.ValidationError, match="additional"):
+        _validate("status", '{"name": "a", "state": "finished", "more": 1}')
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.toml")), ids=lambda p: p.stem)
@@ -141,16 +171,22 @@ def test_answers_are_short_and_json_is_all_that_a_command_writes(
         content |= {"space": {"organisation": organisations, **sizes}, "report": {}}
         goals = [goal | {"over": {"workload": [3]}} for goal in content["objective"]]
         content["objective"] = goals
-    result = run(rewritten(study, content), tmp_path / "run", 1)
-    answer = summarize_run(result, read_answer(tmp_path / "run"), "run/report.html", 80)
-    shown = {"run": answer}
-    for asked in (("explain", "run"), ("check", str(path))):
-        shown[asked[0]] = _dse(*asked, cwd=tmp_path).stdout.splitlines()
+    out = tmp_path / "run"
+    result = run(rewritten(study, content), out, 1)
+    number = named_designs(study_of(out), result)[0]
+    (explanation,) = explain(study_of(out), result, [number])
+    changes = assess_changes(study_of(out), result)
+    shown = {
+        "run": summarize_run(result, read_answer(out), "run/report.html", 80),
+        "explain": summarize_explanation(study_of(out), result, explanation, changes, 80),
+        "check": _dse("check", str(path), cwd=tmp_path).stdout.splitlines(),
+    }
     for command, most in {"run": 17, "explain": 30, "check": 12}.items():
         assert len(shown[command]) <= most, command
         assert max(map(len, shown[command])) <= 80
-    for asks in (("explain", "run"), ("compare", "run", "run"), ("status", "run")):
-        assert isinstance(json.loads(_dse(*asks, "--json", cwd=tmp_path).stdout), dict)
+    data = {each.key: asdict(each) for each in changes}
+    _validate("explain", json.dumps(explain_data(result, [explanation], {number: data})))
+    _validate("run", (out / "summary.json").read_text())
     assert capfd.readouterr().out == ""
 
 

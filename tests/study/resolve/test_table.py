@@ -107,7 +107,7 @@ def test_a_run_is_kept_explained_certified_and_reported(tmp_path: Path) -> None:
     number = int(table["latency"].isna().to_numpy().argmax())
     lacking = called("explain", "run", "--design", str(number), cwd=tmp_path)
     assert "latency has no value" in lacking.stdout
-    told = json.loads(called("explain", "run", "--json", cwd=tmp_path).stdout)
+    (told,) = json.loads(called("explain", "run", "--json", cwd=tmp_path).stdout)["designs"]
     assert told["sensitivities"] == []
     assert told["parts"] == []
     assert list(told["ranking"]) == ["latency", "area"]

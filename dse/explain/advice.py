@@ -390,9 +390,9 @@ def find_steps(
         rows = np.flatnonzero(points[:, i] <= own[i] - STEP * abs(own[i]))
         if not np.isfinite(own[i]) or own[i] == 0.0 or not (len(rows) or among.all()):
             continue
-        more, most = ("more", "most") if objective.sign < 0 else ("less", "least")
+        more = "more" if objective.sign < 0 else "less"
         best = amount(float(front.points[:, i].min() * signs[i]), objective.unit)
-        text = f"none on the front, the {most} is {best}"
+        text = f"none on the front, the best is {best}"
         if len(rows):
             price = np.delete(prices[rows], i, axis=1).sum(axis=1)
             row = int(rows[np.lexsort((worse[rows, i], price))[0]])

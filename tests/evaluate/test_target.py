@@ -245,7 +245,7 @@ def test_a_tenth_more_against_all_designs_of_the_front() -> None:
             shares = [(enough[o.name] - here[o.name]) * o.sign / here[o.name] for o in others]
             prices = pd.concat(shares, axis=1).clip(lower=0).sum(axis=1)
             assert prices[design] == prices.min()
-    assert steps["10 % more speed"] == "none on the front, the most is 25.5"
+    assert steps["10 % more speed"] == "none on the front, the best is 25.5"
     assert find_steps(made.evaluator, result, top, every & False).keys() == set()
 
 

@@ -216,7 +216,7 @@ def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:
 def test_the_command_prints_them_and_no_selector(tmp_path: Path) -> None:
     study = Path(__file__).parents[2] / "studies" / "rotate.toml"
     assert called("run", str(study), "--out", "run", "--quiet", cwd=tmp_path).returncode == 0
-    text = called("explain", "run", cwd=tmp_path, columns=200).stdout
+    text = called("explain", "run", "--verbose", cwd=tmp_path, columns=200).stdout
     (data,) = json.loads(called("explain", "run", "--json", cwd=tmp_path).stdout)["designs"]
     points = data["switch_points"]["points"]
     assert points

@@ -281,7 +281,9 @@ def minimize(
         # Roots of Huber's loss, whose slopes stay above zero: SciPy's own loss="huber" has none
         # where all points are far off, as at a rough start with exact times.
         roots = np.copysign(np.sqrt(huber(errors)), errors)
-        slopes *= np.nan_to_num(HUBER / np.maximum(np.abs(roots), HUBER))[:, None]
+        scale = HUBER / np.maximum(np.abs(roots), HUBER)
+        scale[np.isnan(scale)] = 0.0  # np.nan_to_num takes a tenth of a fit
+        slopes *= scale[:, None]
         return roots if np.isfinite(roots @ roots) else np.nan_to_num(roots)
 
     def derive(step: Array) -> Array:

@@ -432,7 +432,7 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
         objectives = [(result.objectives[i], limit) for i, limit in list_benefits(study.evaluator)]
         best = ", ".join(
             f"best {worded(o.name)} {amount(result.front.designs[o.name][meets].max(), o.unit)}, "
-            f"break-even {amount(limit, o.unit)}"
+            f"beneficial above {amount(limit, o.unit)}"
             for o, limit in objectives
         )
         target = f" that meets {study.target.reach}" if study.target is not None else ""

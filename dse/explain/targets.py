@@ -80,7 +80,7 @@ def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
     for i, break_even in list_benefits(evaluator):
         o = evaluator.objectives[i]
         value, limit = amount(float(values[i]), o.unit), amount(break_even, o.unit)
-        shown.append(f"{worded(o.name)} {value}, break-even {limit}")
+        shown.append(f"{worded(o.name)} {value}, beneficial above {limit}")
     return "; ".join(shown)
 
 

@@ -134,7 +134,7 @@ def test_a_space_in_which_nothing_is_beneficial_says_so_first() -> None:
     best = float(result.front.designs["speedup"].max())
     assert best < 1
     assert answer.verdict == (
-        f"No design in this space is beneficial: best speedup {best:.3g}, break-even 1."
+        f"No design in this space is beneficial: best speedup {best:.3g}, beneficial above 1."
     )
     (nearest,) = answer.designs
     assert result.front.designs["speedup"][nearest.design] == best
@@ -142,7 +142,7 @@ def test_a_space_in_which_nothing_is_beneficial_says_so_first() -> None:
     assert (answer.beneficial, answer.steps, "change" in nearest.fields) == (False, {}, False)
     (explained,) = explain(study(host_time=150.0), result, [nearest.design])
     assert explained.advice == ()
-    assert ("benefit", f"none: speedup {best:.3g}, break-even 1") in explained.fields
+    assert ("benefit", f"none: speedup {best:.3g}, beneficial above 1") in explained.fields
 
 
 def test_where_some_designs_are_beneficial_only_these_are_recommended() -> None:
@@ -402,5 +402,5 @@ def test_no_constraint_is_to_be_loosened_for_a_design_without_benefit() -> None:
     assert "would admit" not in str(error.value)
     assert (
         "no constraint need be loosened: design 3968, the first to be admitted, "
-        "has speedup 7.94×10⁻⁵, break-even 1"
+        "has speedup 7.94×10⁻⁵, beneficial above 1"
     ) in str(error.value)

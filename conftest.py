@@ -22,7 +22,7 @@ SLOW = (  # measured: each takes 10 to 40 s
     "tests/explain/test_advice.py",
     "tests/profile/test_runs.py",
     "tests/search/bound/test_search.py",
-    "tests/fit/test_analysis.py",
+    "tests/fit/test_intervals.py",
     "tests/profile/test_compiler.py",
     "tests/profile/test_addresses.py",
     "tests/search/test_cluster.py",

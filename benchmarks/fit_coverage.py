@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from dse.fit.analysis import Analysis, analyse
+from dse.fit.intervals import Analysis, analyse
 from dse.fit.law import EXPONENT, GAIN, INDEX, Points, Shape, crossings, times
 from dse.model.quantity import Array
 

@@ -22,7 +22,7 @@ from objectives.communication.analysis import (
 )
 from objectives.communication.laws import Notation, law_text
 from objectives.communication.report import top_functions
-from objectives.communication.analysis import Count, fit_laws, law_table
+from objectives.communication.analysis import Count, fit_dataflow_laws, law_table
 
 HERE = Path(__file__).parent / "validation"
 PROFILES = HERE.parents[1] / "studies" / "profiles"
@@ -175,7 +175,7 @@ def flow(axis: plt.Axes, x: float, y: float, text: str) -> None:
 
 def dataflow(axis: plt.Axes, way: str) -> None:
     """The laws on the call tree, between main's children and beside the recursion."""
-    laws = fit_laws(list(RUNS[way].values()), [side * side for side in SIDES])
+    laws = fit_dataflow_laws(list(RUNS[way].values()), [side * side for side in SIDES])
     load, turn, store = order(way)
     places = {"main": (0.5, 0.92), load: (0.12, 0.5), turn: (0.5, 0.5), store: (0.88, 0.5)}
     for name, (x, y) in places.items():
@@ -243,7 +243,7 @@ def report(title: str, table: pd.DataFrame) -> None:
 def numbers_of_the_rotation() -> None:
     """Print the laws, and the numbers beside Figures 3 to 6."""
     for way in WAYS:
-        laws = fit_laws(list(RUNS[way].values()), [side * side for side in SIDES])
+        laws = fit_dataflow_laws(list(RUNS[way].values()), [side * side for side in SIDES])
         table = law_table(laws, PICTURE)
         print(f"\nLaws, {way}\n{table[['what', 'from', 'to', 'law']].to_string(index=False)}")
         shares = communication_share(RUNS[way], order(way))

@@ -3,7 +3,8 @@
 The queue of M/D/q is the queue of q servers which all start at each tick of one service. Its
 generating function has q − 1 unknowns, fixed by the zeros of ``z^q = exp(qρ(z − 1))`` in the unit
 disc (C. D. Crommelin, Delay probability formulae when the holding times are constant, Post Office
-Electrical Engineers' Journal 25, 1932). :mod:`objectives.sharing.latency` needs the same zeros.
+Electrical Engineers' Journal 25, 1932). :mod:`objectives.sharing.slot_latency`
+needs the same zeros.
 """
 
 from __future__ import annotations

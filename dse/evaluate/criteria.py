@@ -113,14 +113,14 @@ class Reduction:
                 case "quantile":
                     return _quantile(likely, self.share)
                 case "mean" if not self.weights:
-                    return total(likely) / len(likely)
+                    return ordered_sum(likely) / len(likely)
             weights = np.array(self.weights or (1.0,) * len(likely))[:, None]
             if self.how == "mean":
-                return np.asarray(total(weights * likely) / weights.sum())
-            return np.asarray(weights.sum() / total(weights / likely))
+                return np.asarray(ordered_sum(weights * likely) / weights.sum())
+            return np.asarray(weights.sum() / ordered_sum(weights / likely))
 
 
-def total(every: Array) -> Array:
+def ordered_sum(every: Array) -> Array:
     """Return the sum over the first axis, in an order that the other axes do not change.
 
     The order of numpy depends on the number of designs in a batch, and a result must not.

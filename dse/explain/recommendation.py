@@ -281,7 +281,7 @@ def make_answer(
     robust = explanation.robustness if explanation is not None else None
     confidence = (robust.fields if robust else {}) | (inputs.fields if inputs else {})
     verdicts = (
-        *list_unknown(study),
+        *list_missing_resource_data(study),
         describe_interruption(result.certificate),
         _verdict(study, result, selection),
     )
@@ -292,7 +292,7 @@ def make_answer(
     return Answer(verdict, recommended, designs, steps, confidence)
 
 
-def list_unknown(study: ResolvedStudy) -> list[str]:
+def list_missing_resource_data(study: ResolvedStudy) -> list[str]:
     """Return in sentences the data that the study's resources lack."""
     graph = study.evaluator.model_graph
     return [

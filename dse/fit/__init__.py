@@ -1,7 +1,7 @@
 """From measured times to a model: LogCA's parameters with intervals, and how far to trust them.
 
 * `law`: the law of host and accelerated time, its robust fit, and the terms that times support.
-* `analysis`: all values of a table, with intervals by profile likelihood and covariance.
+* `intervals`: all values of a table, with intervals by profile likelihood and covariance.
 * `series`: a table of measured times, and its series.
 * `cpu_use`: the host's busy time, bounded by CPU use.
 * `measurement_fit`: the fit of a series: given values, errors and notes.

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dse.fit.analysis import Analysis, Interval, analyse
+from dse.fit.intervals import Analysis, Interval, analyse
 from dse.fit.law import EXPONENT, SETUP, Points, Shape, times
 from dse.fit.series import FEWEST, Series
 from dse.model.quantity import Array

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from dse.fit.analysis import Analysis, Covariance, Interval, analyse, estimate_covariance
 from dse.fit.cpu_use import bound_busy, bound_busy_time
+from dse.fit.intervals import Analysis, Covariance, Interval, analyse, estimate_covariance
 from dse.fit.law import (
     EXPONENT,
     FIXED,

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dse.fit.analysis import choose_law, sample_fits
 from dse.fit.cpu_use import bound_busy
+from dse.fit.intervals import choose_law, sample_fits
 from dse.fit.law import Mask, times, weights, widest
 from dse.fit.measurement_fit import Fit, formula, measured_times
 from dse.fit.queue import Load, fit_load

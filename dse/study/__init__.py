@@ -20,8 +20,8 @@
     Tables of designs, and of measurements.
 `input_files`
     Files that are read: TOML, those of the study's folder, and inputs that a run does not copy.
-`loading`
-    The code that a study names: loading, its files, and the models of packages.
+`code_loading`
+    The code that a study names: its loading, its files, and the models of packages.
 `credentials`
     Database URLs, and texts without passwords.
 `changes`

@@ -22,9 +22,9 @@ from dse.model.contract import Model
 from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, split
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.catalog_table import parse_catalog_table
+from dse.study.code_loading import shipped_models
 from dse.study.findings import Findings, Place
 from dse.study.input_files import own_file, read_toml
-from dse.study.loading import shipped_models
 from dse.study.schema import Ends, Finite, InputValue, Number, Provenance, Table
 from dse.study.schema_errors import parse_table
 

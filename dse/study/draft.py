@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dse.model.units import read
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.catalog import Catalog, Row, find_catalog, load_catalog
-from dse.study.loading import load_function
+from dse.study.code_loading import load_function
 from dse.study.study import read_study
 
 QUESTIONS = {

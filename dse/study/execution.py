@@ -13,7 +13,7 @@ from dse.search.base import SearchSettings
 from dse.search.cluster import Cluster, is_in_a_task, packages_of
 from dse.search.method_choice import adapt_to_bounds, adapt_to_pace, plan_guided, probe_bounds
 from dse.search.workers import ALONE, Workers
-from dse.study.loading import is_of_a_study
+from dse.study.code_loading import is_of_a_study
 from dse.study.study import ResolvedStudy
 
 

@@ -10,7 +10,7 @@ Modules:
 * ``quantities``: the quantities of the models, and records of them;
 * ``split``: the work of accelerators and host;
 * ``acceleration``: time, speedup, bounds and area of accelerators: :func:`offload_functions`;
-* ``calls``: functions as calls of a shared engine, and the program around them;
+* ``engine_calls``: functions as calls of a shared engine, and the program around them;
 * ``verdict``: :func:`verdicts`, the benefit of each function, and :func:`best_cut`, the best
   functions of a call tree;
 * ``analysis``: the time of a program by part, its limits, and its growth;
@@ -25,8 +25,8 @@ from objectives.communication.acceleration import (
     idle_functions,
     offload_functions,
 )
-from objectives.communication.calls import function_calls, program_run, run_response
 from objectives.communication.dataflow import Dataflow, Dataflows
+from objectives.communication.engine_calls import function_calls, program_run, run_response
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication.verdict import (
     Setting,

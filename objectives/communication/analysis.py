@@ -3,7 +3,8 @@
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks"
 (2010): Figure 3 (:func:`breakdown`), Figures 4 and 9 (:func:`busiest`), Figure 5
 (:func:`memory_wall`), Figure 6 (:func:`local_or_global`), Figure 10 (:func:`speedups`), and the
-formulas in n of Figures 7 and 8 (:func:`fit_laws`). The functions give the tables behind pictures.
+formulas in n of Figures 7 and 8 (:func:`fit_dataflow_laws`). The functions give the tables behind
+pictures.
 """
 
 from __future__ import annotations
@@ -182,7 +183,7 @@ def counts(dataflow: Dataflow) -> dict[Count, int]:
     }
 
 
-def fit_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> dict[Count, Law]:
+def fit_dataflow_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> dict[Count, Law]:
     """Fit a law to every number of one program's dataflow, from a run for each size.
 
     See :func:`~objectives.communication.laws.fit_law`, which also lists the errors.

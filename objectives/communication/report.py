@@ -37,7 +37,7 @@ from objectives.communication.analysis import (
     breakdown,
     busiest,
     communication_share,
-    fit_laws,
+    fit_dataflow_laws,
     law_table,
     local_or_global,
     memory_wall,
@@ -224,7 +224,7 @@ def scaling(study: Study, result: StudyResult) -> Section:
     exact = total = 0
     setting = setting_of(study, result)
     for name, runs in families(_programs(study)).items():
-        laws = fit_laws(list(runs.values()), list(runs))
+        laws = fit_dataflow_laws(list(runs.values()), list(runs))
         table = law_table(laws)
         exact, total = exact + int(table["exact"].sum()), total + len(table)
         largest = max(runs)

@@ -14,11 +14,11 @@ Modules:
 * ``branch``: the optimum with a bound on area, by branch and bound; ``milp``: as a linear program;
 * ``solve``: the best partition, and the front of area against time;
 * ``model``: :func:`optimal` and :func:`greedy`, the models of a study;
-* ``blocks``: the blocks that move, and groups that are only beneficial together;
+* ``decisions``: the blocks that move, and groups that are only beneficial together;
 * ``report``, ``moved``: sections of the report.
 """
 
-from objectives.partition.blocks import decide
+from objectives.partition.decisions import decide
 from objectives.partition.estimate import block_times, cpu_time, estimate
 from objectives.partition.graph import Graph, graph
 from objectives.partition.model import architecture_of, greedy, optimal

@@ -18,7 +18,7 @@ import pandas as pd
 from dse.model import Array
 from dse.model.section import Bars, Lines, Section, SectionPart, Study, StudyResult, Table, needs
 from dse.model.values import listed
-from objectives.partition.blocks import decide
+from objectives.partition.decisions import decide
 from objectives.partition.estimate import cpu_time
 from objectives.partition.graph import Graph
 from objectives.partition.model import architecture_of, optimal

@@ -7,9 +7,10 @@ this package's own (docs/explanation/sharing.md).
 Modules:
 
 * ``schedule``: the quantities, the schedule, and equations 1–5 as printed;
-* ``latency``: the exact mean latency, the best schedule period, and :func:`round_robin` for all;
-* ``tail``: the exact 99th percentile;
-* ``load``: the elements of a call per lane, and the number of engines;
+* ``slot_latency``: the exact mean latency, the best schedule period, and
+  :func:`round_robin` for all;
+* ``latency_distribution``: the exact 99th percentile;
+* ``lane_load``: the elements of a call per lane, and the number of engines;
 * ``calls``: calls of several elements, without other calls and under load, and a bound of their
   time;
 * ``pace``: a stream with several outstanding calls;
@@ -32,8 +33,8 @@ from objectives.sharing.arbitration import (
 )
 from objectives.sharing.break_even import call_crossing
 from objectives.sharing.calls import call_latency, call_service, engine_line
-from objectives.sharing.latency import RoundRobin, best_schedule_period, exact_latency, round_robin
-from objectives.sharing.load import engine_count, lane_arrivals, share_out
+from objectives.sharing.lane_load import engine_count, lane_arrivals, share_out
+from objectives.sharing.latency_distribution import latency_quantile, tail_latency
 from objectives.sharing.pace import stream_interval
 from objectives.sharing.schedule import printed_latency
 from objectives.sharing.simulation import (
@@ -42,7 +43,12 @@ from objectives.sharing.simulation import (
     simulate,
     simulated_latency,
 )
-from objectives.sharing.tail import latency_quantile, tail_latency
+from objectives.sharing.slot_latency import (
+    RoundRobin,
+    best_schedule_period,
+    exact_latency,
+    round_robin,
+)
 
 __all__ = [
     "RoundRobin",

@@ -55,7 +55,7 @@ from objectives.sharing.calls import (
     call_latency,
     call_service,
 )
-from objectives.sharing.load import EngineCount, engine_count
+from objectives.sharing.lane_load import EngineCount, engine_count
 from objectives.sharing.pace import (
     STREAM_INTERVAL,
     LinkUtilization,

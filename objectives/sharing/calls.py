@@ -10,8 +10,8 @@ that finds n has its last element in slot n + m − 1. All but the remainder of 
 therefore follows from the mean queue, and the remainder from E[ω^n] at the R-th roots of unity.
 Between slots only arrivals change n, and at a slot n changes only if the queue is empty. Hence
 E[ω^n] has a closed form in the probabilities of an empty queue (sharing.md has the steps).
-With W_e the mean wait of an element (:func:`objectives.sharing.latency.mean_wait`), and ρ, ω_k,
-v_k, y_k and g_k as there, the mean wait of a call for the slot of its last element is, in clocks::
+With W_e the mean wait of an element (:func:`objectives.sharing.slot_latency.mean_wait`), and ρ,
+ω_k, v_k, y_k and g_k as there, the mean wait of a call for the slot of its last element is, in clocks::
 
     (m − 1/2)·P/R + ρ·W_e − H²/(RP) · Σ_{j=1}^{R−1} ω_j^m · γ_j/(1 − y_j) · Π_{k≠j} (1 + x_jk)
     γ_j = (1 − ρ)·g_j/(ω_j^m − 1), or 1 if ω_j^m is 1
@@ -37,18 +37,18 @@ from objectives.quantities import (
     Streams,
 )
 from objectives.queues import Complex, complex_expm1
-from objectives.sharing.latency import (
-    ROUNDING,
-    mean_wait,
-    turned_angle,
-    zeros,
-)
 from objectives.sharing.schedule import (
     LONGEST_PERIOD,
     LaneElements,
     Pipeline,
     SchedulePeriod,
     schedule,
+)
+from objectives.sharing.slot_latency import (
+    ROUNDING,
+    mean_wait,
+    turned_angle,
+    zeros,
 )
 
 _FACTORS = 1 << 13
@@ -220,8 +220,8 @@ def call_latency(
     every element that waits. A design takes about R²/2 complex multiplications for R slots a round,
     whatever the size of its calls: tens of microseconds at 32, seconds at the longest period.
 
-    As with single elements (:func:`objectives.sharing.latency.exact_latency`), further calls delay
-    the next ones and hasten none: times rise with the call rate and the clock period. Elements
+    As with single elements (:func:`objectives.sharing.slot_latency.exact_latency`), further calls
+    delay the next ones and hasten none: times rise with the call rate and the clock period. Elements
     added to each call delay all that come later, and are later themselves than the others of their
     call. More streams, or longer switches, only lengthen the pause H. Time added to it brings
     arrivals: every slot then sees a queue as long as before or longer. And at no time is the
@@ -269,8 +269,8 @@ def _call_wait(
 ) -> tuple[Array, Array]:
     """Return the exact mean wait for the slot of a call's last element and its error, in clocks.
 
-    The first parameters are as of :func:`~objectives.sharing.latency.mean_wait`, the last two are
-    its results.
+    The first parameters are as of :func:`~objectives.sharing.slot_latency.mean_wait`, the last two
+    are its results.
     """
     columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
     shape = columns[0].shape

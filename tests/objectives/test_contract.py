@@ -6,7 +6,7 @@ import pytest
 
 from dse.model.contract import Model
 from dse.model.quantity import Resource
-from dse.study.loading import shipped_models
+from dse.study.code_loading import shipped_models
 from dse.testing import check_model
 
 MODELS = {

@@ -25,7 +25,7 @@ from dse.study.catalog import (
     near,
     shipped_catalogs,
 )
-from dse.study.loading import shipped_models
+from dse.study.code_loading import shipped_models
 from objectives.energy import Powers
 from objectives.machine.engine import Elements, LaneArea, Stages
 from objectives.machine.quantities import BuiltEngine, NativeResources

@@ -14,8 +14,8 @@ from dse.model.contract import Model
 from dse.model.section import Writer
 from dse.model.units import KNOWN_UNITS, is_unit
 from dse.problems import InputError, nearest
+from dse.study.code_loading import fingerprint, load_function, load_model
 from dse.study.findings import Findings, Place
-from dse.study.loading import fingerprint, load_function, load_model
 from dse.study.schema import ModelUse, StudyFile
 
 
@@ -32,7 +32,7 @@ class Code:
     model_files, section_files : list of Path
         The files that the code came from.
     fingerprints : list of str
-        Of functions that a script gave; see `dse.study.loading.fingerprint`.
+        Of functions that a script gave; see `dse.study.code_loading.fingerprint`.
     """
 
     models: list[Model] = field(default_factory=list)

@@ -20,7 +20,7 @@ from objectives.communication.analysis import (
     busiest,
     communication_share,
     counts,
-    fit_laws,
+    fit_dataflow_laws,
     law_table,
     local_or_global,
     memory_wall,
@@ -201,7 +201,7 @@ def test_the_busiest_functions_are_in_the_order_of_their_computation(jpeg: Dataf
 
 def test_the_call_tree_carries_the_laws() -> None:
     runs = {side: rotation("recursive", side) for side in SIDES}
-    laws = fit_laws(list(runs.values()), [side * side for side in SIDES])
+    laws = fit_dataflow_laws(list(runs.values()), [side * side for side in SIDES])
     tree = flow_picture("p", runs[128], laws, root="side")
     at = tree.names.index("turn_quarters")
     assert tree.names[tree.parents[at]] == "main"
@@ -215,7 +215,7 @@ def test_the_call_tree_carries_the_laws() -> None:
 
 def test_every_number_of_a_dataflow_gets_a_law() -> None:
     runs = [rotation("iterative", side) for side in SIDES]
-    laws = fit_laws(runs, [side * side for side in SIDES])
+    laws = fit_dataflow_laws(runs, [side * side for side in SIDES])
     seen = set().union(*(counts(run) for run in runs))
     assert set(laws) == seen
     for count, law in laws.items():

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from objectives.partition import branch
-from objectives.partition.blocks import decide
 from objectives.partition.cut import minimum_cut, nested_groups, reduced
+from objectives.partition.decisions import decide
 from objectives.partition.estimate import estimate, latencies
 from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
 from objectives.partition.milp import solve_program

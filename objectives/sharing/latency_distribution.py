@@ -3,8 +3,8 @@
 An element that leaves at slot s has waited longer than x if, x before the slot, more elements
 were waiting than there are slots in between. So the share of elements that wait longer than x is
 the sum of these probabilities over the slots of a round, over the arrivals of a round. The queue
-after each slot comes from its generating function (:mod:`objectives.sharing.latency`), inverted by
-a Fourier transform on a circle just inside the unit circle, which damps what wraps round.
+after each slot comes from its generating function (:mod:`objectives.sharing.slot_latency`),
+inverted by a Fourier transform on a circle just inside the unit circle, which damps what wraps round.
 
 A design takes some milliseconds, and time and memory grow with the square of the schedule period.
 Only studies that need the tail should use this model.
@@ -61,7 +61,7 @@ def tail_latency(
 ) -> TailLatency:
     """Find the 99th percentile of the latency exactly, to about six digits.
 
-    Assumptions are as of :func:`objectives.sharing.latency.exact_latency`.
+    Assumptions are as of :func:`objectives.sharing.slot_latency.exact_latency`.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from dse.model import monotonic
 from dse.problems import InputError
 from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import Ranges
-from dse.study.loading import fingerprint, load_model
+from dse.study.code_loading import fingerprint, load_model
 from tests.pages import read_page
 from tests.toy import HEAD, MODEL, ONE, written
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dse.model import Model
 from objectives import sharing
-from objectives.sharing.latency import mean_wait
 from objectives.sharing.schedule import schedule
+from objectives.sharing.slot_latency import mean_wait
 
 CLOCK = 10e-9
 # Figure 2's setting (C = 4, N = 8, S = 4, 100 MHz): load, R_S, printed W, exact mean latency [ns]

@@ -9,7 +9,7 @@ from scipy import stats
 from dse.model import Quantity, declared
 from dse.testing import check_model
 from objectives.sharing import exact_latency, latency_quantile, simulate, tail_latency
-from objectives.sharing.tail import LONGEST_TAIL_PERIOD, WaitDistribution
+from objectives.sharing.latency_distribution import LONGEST_TAIL_PERIOD, WaitDistribution
 
 SETTINGS = [  # streams, depth, switch, period, utilization
     (8, 4, 4, 1, 0.6),

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.fit_coverage import shares, tables, truth
-from dse.fit.analysis import (
+from dse.fit.intervals import (
     BREAK_EVEN,
     Analysis,
     Best,

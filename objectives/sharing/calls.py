@@ -11,7 +11,8 @@ therefore follows from the mean queue, and the remainder from E[ω^n] at the R-t
 Between slots only arrivals change n, and at a slot n changes only if the queue is empty. Hence
 E[ω^n] has a closed form in the probabilities of an empty queue (sharing.md has the steps).
 With W_e the mean wait of an element (:func:`objectives.sharing.slot_latency.mean_wait`), and ρ,
-ω_k, v_k, y_k and g_k as there, the mean wait of a call for the slot of its last element is, in clocks::
+ω_k, v_k, y_k and g_k as there, the mean wait of a call for the slot of its last element is, in
+clocks::
 
     (m − 1/2)·P/R + ρ·W_e − H²/(RP) · Σ_{j=1}^{R−1} ω_j^m · γ_j/(1 − y_j) · Π_{k≠j} (1 + x_jk)
     γ_j = (1 − ρ)·g_j/(ω_j^m − 1), or 1 if ω_j^m is 1
@@ -221,8 +222,8 @@ def call_latency(
     whatever the size of its calls: tens of microseconds at 32, seconds at the longest period.
 
     As with single elements (:func:`objectives.sharing.slot_latency.exact_latency`), further calls
-    delay the next ones and hasten none: times rise with the call rate and the clock period. Elements
-    added to each call delay all that come later, and are later themselves than the others of their
+    delay the next ones and hasten none: times rise with the call rate and the clock period.
+    Elements added to each call delay all that come later, and are later themselves than the others of their
     call. More streams, or longer switches, only lengthen the pause H. Time added to it brings
     arrivals: every slot then sees a queue as long as before or longer. And at no time is the
     queue longer, in distribution, than at the end of the pause: the change of the queue from slot

@@ -4,7 +4,8 @@ An element that leaves at slot s has waited longer than x if, x before the slot,
 were waiting than there are slots in between. So the share of elements that wait longer than x is
 the sum of these probabilities over the slots of a round, over the arrivals of a round. The queue
 after each slot comes from its generating function (:mod:`objectives.sharing.slot_latency`),
-inverted by a Fourier transform on a circle just inside the unit circle, which damps what wraps round.
+inverted by a Fourier transform on a circle just inside the unit circle, which damps what wraps
+round.
 
 A design takes some milliseconds, and time and memory grow with the square of the schedule period.
 Only studies that need the tail should use this model.

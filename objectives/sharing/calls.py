@@ -223,9 +223,9 @@ def call_latency(
 
     As with single elements (:func:`objectives.sharing.slot_latency.exact_latency`), further calls
     delay the next ones and hasten none: times rise with the call rate and the clock period.
-    Elements added to each call delay all that come later, and are later themselves than the others of their
-    call. More streams, or longer switches, only lengthen the pause H. Time added to it brings
-    arrivals: every slot then sees a queue as long as before or longer. And at no time is the
+    Elements added to each call delay all that come later, and are later themselves than the others
+    of their call. More streams, or longer switches, only lengthen the pause H. Time added to it
+    brings arrivals: every slot then sees a queue as long as before or longer. And at no time is the
     queue longer, in distribution, than at the end of the pause: the change of the queue from slot
     to slot, T, keeps order, and if a queue X is at least T X, so are T X, and X with arrivals
     added. By Little's law the mean times rise, of elements, and of calls, m of which make one.

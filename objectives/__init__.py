@@ -12,5 +12,6 @@ Modules:
 * ``logca``: the speedup of an offload, and the granularities for which it is beneficial;
 * ``power_law``: granularities at which a power law and a line cross;
 * ``quantities``: the quantities that several packages use;
-* ``queues``: the waits of M/D/q, M/G/1 and M/G/c queues.
+* ``queues``: the waits of M/D/q, M/G/1 and M/G/c queues;
+* ``views``: one choice of functions in the views of three models of programs.
 """

@@ -20,11 +20,16 @@ from objectives.communication.verdict import Verdict
 from objectives.drafts.text import comment, filled, listed, percent, quoted
 from objectives.programs import Program, load_program
 from objectives.programs.tables import FUNCTIONS
+from objectives.views import ASSUMED
 
 _TOGETHER = 10
 """Functions of which a draft chooses subsets: 1,024 of them, and each further one doubles these."""
-_HOST = {"byte_time": 0.25, "overhead": 435.0, "latency": 500.0}
-"""Of the templates: a word of 4 B a cycle, and calls by a port for user code."""
+_HOST = {name: getattr(ASSUMED.setting, name) for name in ("byte_time", "overhead", "latency")}
+_COSTS = {
+    name: f"{getattr(ASSUMED.setting, name):g}"
+    for name in ("instruction_time", "byte_time", "overhead", "latency", "latency_per_byte")
+}
+"""Blanks of the templates."""
 _AREAS = {"instruction_area": 32.0, "memory_area_per_bit": 1 / 64, "bank_area": 500.0}
 """Of the templates."""
 _ATTACHED = 50_000.0
@@ -33,9 +38,18 @@ _ALONE = 12
 """Functions of which a draft chooses one: as many parts as a study takes."""
 _KEPT = 12
 """Functions of which a draft says why they stay on the host."""
-_BYTES = """communication_factor = 8          # the accelerators' stores over the host's: assumption
-byte_time = 0.25                  # of the host: a word of 4 B a cycle: assumption
-latency_per_byte = 1.0            # of a bus of 32 bit: a word in 4 cycles: assumption"""
+_BYTES = f"""communication_factor = 8          # accelerators' stores over the host's: assumption
+byte_time = {_COSTS["byte_time"]}                  # of the host: a word of 4 B a cycle: assumption
+latency_per_byte = {_COSTS["latency_per_byte"]}              # of a bus of 32 bit: assumption"""
+_VIEWS = {
+    "view_model": """
+    "objectives.views:cached_run",                      # the blocks, for the other questions
+""",
+    "view_section": """
+    "objectives.views:questions",
+""",
+}
+"""Blanks of a study that shows the other questions: its models and sections."""
 _NEEDS = "transfers", "code"
 _CLOCK = 1e9  # of the template for shared engines, in Hz
 _SOME, _FEW = 0.01, 4  # part of the time; functions
@@ -111,6 +125,8 @@ def communication(profile: Path, named: str, name: str) -> str:
     most = _best(judged, _TOGETHER)
     return filled(
         "communication",
+        **_COSTS,
+        **_other_questions(profile, named),
         kept=_kept(source.program, best),
         name=quoted(name),
         origin=comment(source.origin),
@@ -119,6 +135,15 @@ def communication(profile: Path, named: str, name: str) -> str:
         least_speedup=_least_speedup(most, 0.25, "a quarter"),
         area=_area(sum(_engine_areas(source.program, most))),
     )
+
+
+def _other_questions(profile: Path, named: str) -> dict[str, str]:
+    """Return the blanks for the other questions: empty for a profile without caches."""
+    cached = load_program(profile, lambda p, _: isinstance(p, Profile) and bool(p.settings.caches))
+    if not cached:
+        return {"view_model": "", "view_section": "", "profiles": ""}
+    comment = "# the blocks of the program, for the other questions in the report"
+    return {**_VIEWS, "profiles": f"\nprofiles = {quoted(named)}    {comment}"}
 
 
 def _without_area(source: Source, named: str, name: str) -> str:
@@ -133,6 +158,7 @@ def _without_area(source: Source, named: str, name: str) -> str:
     medium = '\n[[objective]]\nminimize = "medium_bytes"         # over the bus\n'
     return filled(
         "counts",
+        **_COSTS,
         kept=_kept(program, setting),
         name=quoted(name),
         about=quoted(about),
@@ -165,6 +191,7 @@ def offload(profile: Path, named: str, name: str) -> str:
     largest = max((v.granularity for v in most if v.granularity > 0), default=1.0)
     return filled(
         "offload",
+        **_COSTS,
         kept=_kept(program, Setting(64.0, 32.0, **_HOST)),
         name=quoted(name),
         origin=comment(source.origin),
@@ -192,6 +219,7 @@ def system(profile: Path, named: str, name: str) -> str:
     chosen = _apart(program, _best(parts or judged, MAX_CANDIDATES))
     return filled(
         "system",
+        **_COSTS,
         kept=_kept(program, setting),
         name=quoted(name),
         origin=comment(source.origin),

@@ -20,8 +20,8 @@ from dse.model import Array, Quantity, model
 from dse.model.section import Section, Study, StudyResult, Table, needs
 from dse.model.values import number
 from objectives.communication import Setting
-from objectives.communication.calls import function_calls, program_run
 from objectives.communication.dataflow import Dataflow, Dataflows
+from objectives.communication.engine_calls import function_calls, program_run
 from objectives.communication.report import chosen_in, program_of, setting_of
 from objectives.communication.split import outermost, split, whole
 from objectives.partition import Architecture

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dse.problems import InputError
+from dse.profile.build.cxx_library import cxx_linking
+from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import Options, build_program
 from dse.profile.run.names import function_names
 from tests.needs import needs
@@ -135,3 +138,20 @@ def test_names_of_cxx_keep_their_class_where_the_demangler_is_older_than_the_com
         "std::allocator_traits<std::allocator<double>>::destroy<double, 0>",
         "Matrix<int> mulm<int>(Matrix<int> const&, Matrix<int> const&)",
     ]
+
+
+@needs_compiler
+def test_the_library_of_cxx_is_built_once_for_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
+    compiler = find_toolchain().cxx
+    command, library = cxx_linking(compiler, [])
+    if command == list(compiler):
+        pytest.skip("the system's clang has its own library")
+    assert [Path(name).name for name in library] == ["libc++abi.a", "libc++.a", "libunwind.a"]
+    made = [Path(name).stat() for name in library]
+    assert all(Path(name).is_relative_to(tmp_path / "environment") for name in library)
+    assert cxx_linking(compiler, ["-O2"]) == (command, library)
+    assert [Path(name).stat() for name in library] == made
+    assert cxx_linking(compiler, ["-nostdlib++"]) == (list(compiler), [])

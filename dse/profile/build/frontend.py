@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dse.problems import InputError, Problem
+from dse.profile.build.cxx_library import cxx_linking
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.errors import cannot
 
@@ -220,10 +221,11 @@ def link_program(
     directory: str | None = None,
 ) -> None:
     """Link object files to a program; raise InputError with the linker's words if it cannot."""
-    command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]
+    compiler, library = cxx_linking(toolchain.cxx, flags) if cxx else (toolchain.c, [])
+    command = [*compiler, "-O1", "-fno-sanitize=all"]
     command += [*toolchain.baseline, *map(str, objects), "-o", str(target), *flags, "-lm"]
     given = [Path(directory or ".") / flag for flag in flags if not flag.startswith("-")]
-    command += processor_support(toolchain.c, [*objects, *given])
+    command += [*processor_support(toolchain.c, [*objects, *given]), *library]
     status, said = link(command, directory)
     if status and re.search(r"relocation .* out of range: .*section '\.l?bss'", said):
         message = "its static data is larger than the 2 GiB that its code can address"

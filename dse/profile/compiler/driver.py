@@ -17,6 +17,7 @@ from pathlib import Path
 
 from dse.boundary import end_with
 from dse.profile.build import elf
+from dse.profile.build.cxx_library import cxx_linking
 from dse.profile.build.frontend import (
     faithful,
     inline_bodies,
@@ -149,16 +150,15 @@ class Driver:
                 )  # as GNU ld: a script may name what is absent
             inputs = [each.path for each in read_command(line).inputs]
             line += [str(record), *processor_support(self.compiler, inputs)]
-            return self._call(before, (*line, *output), linking=True)
+            compiler, library = cxx_linking(self.compiler, line)
+            status, said = link([*compiler, *before, *line, *output, *library])
+            sys.stderr.write(said)
+            return status
 
-    def _call(self, before: Sequence[str], arguments: Sequence[str], linking: bool = False) -> int:
+    def _call(self, before: Sequence[str], arguments: Sequence[str]) -> int:
         """Call the real compiler."""
         line = [*self.compiler, *before, *arguments]
-        if not linking:
-            return subprocess.run(line, input=self.given, check=False).returncode  # noqa: S603
-        status, said = link(line)
-        sys.stderr.write(said)
-        return status
+        return subprocess.run(line, input=self.given, check=False).returncode  # noqa: S603
 
 
 def _object_of(source: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -135,8 +136,9 @@ FINER: dict[str, dict[str, Integer | Values]] = {
 """Shipped studies whose variables have more values, 10^8 to 10^10 designs."""
 
 
-def finer(study: str) -> Evaluator:
-    """Return a shipped study in whose space variables have more values."""
+def finer(study: str, variables: Mapping[str, Integer | Values] | None = None) -> Evaluator:
+    """Return a shipped study in whose space variables have more values; those of `FINER`."""
     path = Path(__file__).resolve().parents[1] / "studies" / f"{study}.toml"
     evaluator = dse.load(path).evaluator
-    return replace(evaluator, space=Space({**evaluator.space.variables, **FINER[study]}))
+    given = FINER[study] if variables is None else variables
+    return replace(evaluator, space=Space({**evaluator.space.variables, **given}))

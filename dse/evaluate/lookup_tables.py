@@ -23,6 +23,7 @@ from dse.model.quantity import Array
 _MIN_REUSE = 4  # designs per row of a table; with fewer, its lookups cost more than the model
 _MAX_ROWS = 1_000_000
 """The maximum number of rows of a table, which bounds its memory."""
+_PIECE = 1 << 16  # rows computed at once, which bounds the memory of intermediate values
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Tabulated:
     outputs: Mapping[str, Array]
 
 
-def combine_values(space: Space, variables: tuple[str, ...]) -> dict[str, Any]:
-    """Return the columns of all combinations of some variables, and one value of each other.
+def combine_values(space: Space, variables: tuple[str, ...], rows: range) -> dict[str, Any]:
+    """Return the columns of some combinations of some variables, and one value of each other.
 
     The others have no effect, but every name then has a value.
     """
@@ -53,7 +54,7 @@ def combine_values(space: Space, variables: tuple[str, ...]) -> dict[str, Any]:
     columns: dict[str, Any] = {n: v[0] for n, v in space.columns(first).items()}
     if variables:
         part = Space({n: space.variables[n] for n in variables})
-        columns |= part.columns(part.from_index(np.arange(part.size or 0)))
+        columns |= part.columns(part.from_index(np.arange(rows.start, rows.stop)))
     return columns
 
 
@@ -75,12 +76,16 @@ def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
         rows = math.prod(space.variables[n].count or 1 for n in variables)
         if rows * _MIN_REUSE > (space.size or 0) or rows * evaluator.scenarios > _MAX_ROWS:
             continue
-        names, conditions = models[key[0]].outputs, dict(key[1])
-        columns = combine_values(space, variables)
-        values = model_graph.evaluate([(name, conditions) for name in names], columns)
-        wide = (np.broadcast_to(value, (*np.shape(value)[:-1], rows)) for value in values)
-        outputs = dict(zip(names, map(np.ascontiguousarray, wide), strict=True))
-        tables[key] = Tabulated(variables, rows, outputs)
+        names = models[key[0]].outputs
+        requests = [(name, dict(key[1])) for name in names]
+        pieces = []
+        for low in range(0, rows, _PIECE):
+            piece = range(low, min(low + _PIECE, rows))
+            values = model_graph.evaluate(requests, combine_values(space, variables, piece))
+            shapes = ((*np.shape(value)[:-1], len(piece)) for value in values)
+            pieces.append([np.broadcast_to(*pair) for pair in zip(values, shapes, strict=True)])
+        outputs = (np.concatenate(column, axis=-1) for column in zip(*pieces, strict=True))
+        tables[key] = Tabulated(variables, rows, dict(zip(names, outputs, strict=True)))
     return tables
 
 

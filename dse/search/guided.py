@@ -194,7 +194,8 @@ class _Guided:
         far = self._drop_dominated(visited.find_new(far))
         waiting = visited.find_new(state.waiting)
         pool = visited.find_new(np.concatenate([near, far, waiting]))
-        rows, probability = self._select(pool, count)
+        gaps = int((done + count) * _GAPS) - int(done * _GAPS)  # of one design, every other time
+        rows, probability = self._select(pool, count, gaps)
         waiting = pool[np.argsort(-probability, kind="stable")[: _POOL + count]]
         return visited.visit(pool[rows], count, rng, state.unit), waiting
 
@@ -212,7 +213,7 @@ class _Guided:
         """Return the designs that are not dominated by declarations of models."""
         return unit[~self._surrogate.are_dominated(self._axes.places(unit))]
 
-    def _select(self, pool: Array, count: int) -> tuple[NDArray[np.int64], Array]:
+    def _select(self, pool: Array, count: int, gaps: int) -> tuple[NDArray[np.int64], Array]:
         """Return the best of a pool, and how probable it is that each is on the front."""
         surrogate = self._surrogate
         mean, error, feasible = surrogate.predict(self._axes.places(pool))
@@ -228,7 +229,7 @@ class _Guided:
             merit = np.maximum(gap, 0.0) * feasible
             merit[rows] = -1.0
             row = int(np.argmax(merit))
-            if merit[row] <= 0.0 or len(rows) >= round(count * _GAPS):
+            if merit[row] <= 0.0 or len(rows) >= gaps:
                 row = next(r for r in order if r not in rows)
             rows.append(row)
             gap = np.minimum(gap, ((mean[row] - optimistic) / surrogate.width).max(axis=1))

@@ -36,9 +36,8 @@ _ENDED = (
 _MIN_HANG = 2.0  # seconds: any task may take so long, as the first of a process loads libraries
 _AT_ONCE = 1e-3  # seconds
 _AHEAD = 2  # tasks for each thread that are under way or wait for earlier ones
-_FEW = (
-    64  # designs: batches double up to this size; the designs of so small a batch are a task each
-)
+_FEW = 64  # designs: batches double up to this size
+_TASKS = 4  # of a small batch per worker: slow designs differ in time, and a task of fast ones costs
 _GROWTH = 4  # and then have this fraction of the designs done
 _SHORT = 1e-2  # processor seconds of a batch for which two threads take as long as one
 _FRACTION = 8  # and this one, over all workers, if the user sets a time limit
@@ -376,9 +375,10 @@ class BatchEvaluator:
 
     def _cut(self, count: int, workers: int, until: float) -> Iterator[tuple[int, int]]:
         """Yield the pieces of a batch: one for each worker, and smaller ones with a time limit."""
-        size = 1
-        if workers == 1 or count > _FEW:  # as many pieces for each worker, and all about as large
-            size = -(-count // (workers * -(-count // (workers * self._max_piece))))
+        tasks = 1 if workers == 1 else _TASKS
+        if count > _FEW:  # as many pieces for each worker, and all about as large
+            tasks = -(-count // (workers * self._max_piece))
+        size = -(-count // (workers * tasks))
         low = 0
         while low < count:
             limit = batch_size(self._done + low, until, workers) if until < NEVER else size

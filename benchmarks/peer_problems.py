@@ -1,7 +1,8 @@
-"""The problems on which `benchmarks.peers` compares searches: four studies, small and large."""
+"""The problems on which `benchmarks.peers` compares searches: six studies, small and large."""
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -55,22 +56,23 @@ def chip(**given: Floats) -> Chip:
     )
 
 
+def _annotate(function: Any, inputs: dict[str, Any], outputs: type) -> None:
+    """Give a function the signature of its inputs."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter(n, keyword, annotation=kind) for n, kind in inputs.items()]
+    function.__signature__ = inspect.Signature(parameters, return_annotation=outputs)
+    function.__annotations__ = {**inputs, "return": outputs}
+
+
 def _annotated() -> Any:
     """Give `chip` the signature of its twenty inputs."""
-    import inspect
-
     units = {"a": "1", "c": "cycle/B", "o": "cycle", "l": "cycle/B", "b": "1"}
-    parameters = [
-        inspect.Parameter(
-            f"{name}{k}",
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=Annotated[Floats, Quantity(unit, f"{name} of part {k}", above=0)],
-        )
+    inputs = {
+        f"{name}{k}": Annotated[Floats, Quantity(unit, f"{name} of part {k}", above=0)]
         for k in _PARTS
         for name, unit in units.items()
-    ]
-    chip.__signature__ = inspect.Signature(parameters, return_annotation=Chip)  # type: ignore[attr-defined]
-    chip.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": Chip}
+    }
+    _annotate(chip, inputs, Chip)
     return chip
 
 
@@ -96,7 +98,7 @@ def five(steps: int = 24) -> ResolvedStudy:
     )
 
 
-def twenty() -> ResolvedStudy:
+def twenty(*constraints: dict[str, Any]) -> ResolvedStudy:
     """Return four accelerators with five variables each: a space without a known front."""
     each: dict[str, Any] = {
         "a": {"integer": [1, 512], "log": True},
@@ -114,8 +116,54 @@ def twenty() -> ResolvedStudy:
                 {"minimize": "mean_break_even"},
                 {"minimize": "whole_cost"},
             ],
+            "constraint": list(constraints),
         },
         {"chip": _annotated()},
+    )
+
+
+def rare() -> ResolvedStudy:
+    """Return `twenty` with two constraints that one design of 10,000 satisfies."""
+    return twenty(
+        {"quantity": "whole_speedup", "at_least": 9.3},
+        {"quantity": "whole_cost", "at_most": 68_000},
+    )
+
+
+class Assembly(NamedTuple):
+    time: Annotated[Array, Quantity("1", "of all parts", low=0)]
+    area: Annotated[Array, Quantity("1", "of all parts", low=0)]
+    power: Annotated[Array, Quantity("1", "of the parts that work at once", low=0)]
+
+
+_OPTIONS, _CATALOGS = 50, 8
+_CATALOG_ROWS = np.random.default_rng(0).random((2, _CATALOGS, _OPTIONS))
+
+
+def assemble(**given: Floats) -> Assembly:
+    """Return parts from catalogs, whose entries are in no order."""
+    numbers = [np.asarray(given[f"part{k}"]).astype(np.int64) for k in range(_CATALOGS)]
+    area = [0.05 + a[n] for a, n in zip(_CATALOG_ROWS[0], numbers, strict=True)]
+    times = [
+        (0.02 + 0.2 * t[n]) / a for t, n, a in zip(_CATALOG_ROWS[1], numbers, area, strict=True)
+    ]
+    whole = np.asarray(sum(times))
+    power = sum(a * a * t for a, t in zip(area, times, strict=True)) / whole
+    return Assembly(whole, np.asarray(sum(area)), np.asarray(power))
+
+
+def options() -> ResolvedStudy:
+    """Return eight catalogs with fifty options each: 4e13 designs."""
+    names = [f"part{k}" for k in range(_CATALOGS)]
+    inputs = {n: Annotated[Floats, Quantity("1", "the number of an option", low=0)] for n in names}
+    _annotate(assemble, inputs, Assembly)
+    return study_of_mapping(
+        {
+            "study": {"name": "options", "models": ["assemble"]},
+            "space": {name: {"values": list(range(_OPTIONS))} for name in names},
+            "objective": [{"minimize": "time"}, {"minimize": "area"}, {"minimize": "power"}],
+        },
+        {"assemble": assemble},
     )
 
 
@@ -146,4 +194,4 @@ def crypto() -> ResolvedStudy:
     return read_study(Path(__file__).parents[1] / "studies" / "crypto.toml")
 
 
-NAMES = ("crypto", "five", "twenty", "queue")
+NAMES = ("crypto", "five", "twenty", "rare", "options", "queue")

@@ -132,7 +132,7 @@ def draw(curves: Mapping[tuple[str, str], list[tuple[int, Cost]]], per_sample: f
 
     mpl.rcParams["svg.fonttype"] = "none"
     mpl.rcParams["svg.hashsalt"] = "scaling"
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.8), layout="constrained")
     colors = dict(zip(SPACES, ("#1f5fa8", "#b3261e", "#2e7d32", "#8a5a00"), strict=True))
     for (name, method), points in curves.items():
         designs = [count for count, _ in points]
@@ -143,7 +143,7 @@ def draw(curves: Mapping[tuple[str, str], list[tuple[int, Cost]]], per_sample: f
             (right, [cost.memory for _, cost in points]),
         ):
             axes.plot(designs, values, style, color=colors[name], label=label, ms=5)
-    sizes = np.array([1e5, 1e9])
+    sizes = np.array([1e6, 1e9])
     left.plot(sizes, sizes * per_sample, ":", color="#555555", label="Optuna, one sample each")
     for axes, title in ((left, "processor time, one worker [s]"), (right, "peak memory [MB]")):
         axes.set_xscale("log")
@@ -151,9 +151,10 @@ def draw(curves: Mapping[tuple[str, str], list[tuple[int, Cost]]], per_sample: f
         axes.set_title(title, size=10)
         axes.grid(alpha=0.3)
     left.set_yscale("log")
-    left.set_ylim(0.05, 1e5)
     right.set_ylim(0)
-    left.legend(fontsize=7)
+    figure.legend(
+        *left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8
+    )
     figure.savefig(PLOT, metadata={"Date": None, "Creator": None})
     PLOT.write_text("\n".join(line.rstrip() for line in PLOT.read_text().splitlines()) + "\n")
 

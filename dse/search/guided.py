@@ -220,8 +220,8 @@ class _Guided:
         if len(surrogate.front) == 0:
             return np.argsort(-feasible, kind="stable")[:count], feasible
         errors = np.maximum(error, _MIN_ERROR * surrogate.width)
-        probability = feasible * _probably_undominated(mean, errors, surrogate.points)
-        order = np.argsort(-probability, kind="stable").tolist()
+        margin = _margin_to_front(mean, errors, surrogate.points)
+        probability = feasible * ndtr(margin)
         optimistic = mean - error
         gap = distance_beyond(optimistic, surrogate.points, surrogate.width)
         rows: list[int] = []
@@ -230,17 +230,20 @@ class _Guided:
             merit[rows] = -1.0
             row = int(np.argmax(merit))
             if merit[row] <= 0.0 or len(rows) >= gaps:
-                row = next(r for r in order if r not in rows)
-            rows.append(row)
+                merit = feasible * ndtr(margin)
+                merit[rows] = -1.0
+                row = int(np.argmax(merit))
+            rows.append(row)  # the others are compared with its expected values, too
             gap = np.minimum(gap, ((mean[row] - optimistic) / surrogate.width).max(axis=1))
+            margin = np.minimum(margin, ((mean[row] - mean) / errors).max(axis=1))
         return np.array(rows), probability
 
 
-def _probably_undominated(mean: Array, error: Array, front: Array) -> Array:
-    """Return about how probable it is that no design of a front dominates each expected one."""
+def _margin_to_front(mean: Array, error: Array, front: Array) -> Array:
+    """Return how many errors each expected design would have to be worse to be dominated."""
     margin = np.empty(len(mean))
     for low in range(0, len(mean), _BLOCK):
         rows = slice(low, low + _BLOCK)
         gaps = front - mean[rows, None]
         margin[rows] = (gaps / error[rows, None]).max(axis=2).min(axis=1)
-    return np.asarray(ndtr(margin))
+    return margin

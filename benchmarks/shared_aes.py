@@ -133,8 +133,11 @@ def shared_aes(acceleration: int = 31, overlap: int | None = 64, buffers: int = 
                 {
                     "use": "objectives.sharing.schedule:printed_latency",
                 },
-                {"use": "objectives.sharing.latency:exact_latency", "rename": {"latency": "wait"}},
-                "objectives.sharing.load:engine_count",
+                {
+                    "use": "objectives.sharing.slot_latency:exact_latency",
+                    "rename": {"latency": "wait"},
+                },
+                "objectives.sharing.lane_load:engine_count",
                 "attached",
                 "objectives.machine:total_area",
                 "objectives.logca:speedup",

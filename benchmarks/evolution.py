@@ -20,7 +20,7 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks import peer_problems
-from benchmarks.peers import Truth, enumerated
+from benchmarks.peers import MAX_ENUMERATED, Truth, enumerated
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.search import evolution
@@ -88,7 +88,7 @@ def searched(
 def compared(name: str, evaluator: Evaluator, given: argparse.Namespace) -> None:
     """Print a column for each size of a generation."""
     truth = None
-    if evaluator.space.size is not None:
+    if (evaluator.space.size or MAX_ENUMERATED + 1) <= MAX_ENUMERATED:
         truth = Truth.of(enumerated(evaluator)[0], evaluator.signs, "")
     searched(evaluator, 10_000, 0, 0)  # imports, and tables that are made once
     columns: dict[str, dict[str, float]] = {}

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -334,7 +334,12 @@ def quicken() -> None:
         _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
 
     def report(
-        study: Any, result: Any, path: Path, explains: bool = True, thorough: bool = False
+        study: Any,
+        result: Any,
+        path: Path,
+        explains: bool = True,
+        thorough: bool = False,
+        scripts: Sequence[str] = (),
     ) -> dict[str, Any]:
         write_text(path, "page")
         return {"short": []}

@@ -57,7 +57,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
 
 
 _BY_USE = (
-    "new", "check", "run", "explain", "report", "compare", "certify", "status",
+    "new", "check", "run", "explain", "report", "open", "compare", "certify", "status",
     "profile", "fit", "list", "schema",
 )  # fmt: skip
 _ELSEWHERE = {"profile": "dse.profile.cli", "fit": "dse.fit.cli"}
@@ -404,6 +404,27 @@ def report_command(run: Path) -> None:
 
     report_into(study_of(run), load_result(run), run, thorough=True)
     click.echo(f"{run / REPORT}")
+
+
+@commands.command("open")
+@click.argument("study", metavar="STUDY_OR_RUN", type=_PATH)
+@option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Use this port  [default: a free one]"
+)
+def open_command(study: Path, port: int) -> None:
+    """Open STUDY_OR_RUN as a page that follows: change an input, an option or a limit.
+
+    The page is served on this machine only, at an address that `dse` prints, until Ctrl-C. `dse`
+    searches again when you change a value on the page or save the study file. The study file and
+    the run folder stay as they are.
+    """
+    from dse.live.server import serve
+
+    def announce(address: str) -> None:
+        click.echo(f"{address}\nCtrl-C ends it")
+
+    _keep_freed_memory()
+    serve(study, port, announce)
 
 
 @commands.command("certify")

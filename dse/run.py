@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -463,6 +463,7 @@ def report(
     path: Path,
     explains: bool = True,
     thorough: bool = False,
+    scripts: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write the report of a result, with the designs that matter most explained in full.
 
@@ -472,6 +473,8 @@ def report(
         Whether models run again to explain designs.
     thorough : bool
         Whether switch points and prices of limits are searched in a large space too.
+    scripts : sequence of str
+        Further scripts of the page; see `dse.report.page.write_report`.
 
     Returns
     -------
@@ -525,6 +528,7 @@ def report(
         *(result, explanations, path, study.text, sections, model_graph, answer, overview),
         evidence=evidence,
         slices=slices,
+        scripts=scripts,
     )
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")

@@ -29,7 +29,7 @@ _FLAGS = (
     "--use-gl=angle",  # WebGL by software: machines that run tests have no graphics
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # dse open is there
     "--proxy-server=127.0.0.1:9",  # nothing answers there
     "--window-size=1280,1000",
 )

@@ -47,6 +47,7 @@ def write_report(
     overview: Overview | None = None,
     evidence: Sequence[Section] = (),
     slices: Mapping[int, Sequence[Slice]] = MappingProxyType({}),
+    scripts: Sequence[str] = (),
 ) -> None:
     """Write the report of a result.
 
@@ -75,13 +76,15 @@ def write_report(
         The sections on the provenance of inputs and on uncertain ones, folded in the confidence.
     slices : mapping of int to sequence of Slice
         The slices through explained designs, by number.
+    scripts : sequence of str
+        Further scripts of the page, by name; they come after its own.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     """
-    script = "\n".join(_own(f"{name}.js") for name in _SCRIPTS)
+    script = "\n".join(_own(f"{name}.js") for name in (*_SCRIPTS, *scripts))
     start = answer.designs[0].design if answer is not None and answer.designs else None
     overview = overview or Overview()
     content = payload(

@@ -1,4 +1,4 @@
-"""Changes of a study by a script: other inputs, variables and values of rows."""
+"""Changes of a study without its file: other inputs, variables, values of rows and limits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
         raise InputError(_source(study), [Problem("", message)])
     problems: list[Problem] = []
     inputs, space = dict(study.content.get("inputs", {})), dict(study.content.get("space", {}))
-    rows = _set_by_rows(study)
+    rows = inputs_of_rows(study)
     known = {*study.evaluator.model_graph.known, *inputs, *space, *rows, "clock"}
     setters = {q: key for key, rows in study.choices.items() for r in rows.values() for q in r}
     for name, value in given.items():
@@ -157,7 +157,50 @@ def _without_rows(study: ResolvedStudy, key: str) -> Problem:
     return Problem(key, "is not an entry that takes rows", nearest(key, takers))
 
 
-def _set_by_rows(study: ResolvedStudy) -> dict[str, str]:
+def limits(study: ResolvedStudy) -> dict[str, tuple[int, str]]:
+    """Return the limits of a study's constraints: by name, the position of its table and the key.
+
+    A relation is one limit, named by its text in the study.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for position, table in enumerate(study.content.get("constraint", [])):
+        for key in table.keys() & {"at_most", "at_least", "relation"}:
+            whole = key == "relation"
+            name = table[key] if whole else f"{table.get('quantity')} {key.replace('_', ' ')}"
+            found.setdefault(
+                name if name not in found else f"{name} ({position + 1})", (position, key)
+            )
+    return found
+
+
+def with_limits(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy:
+    """Return a study in which some limits of constraints are others.
+
+    Parameters
+    ----------
+    given : mapping of str to Any
+        By name, as in `limits`: the text or number of a file, such as ``"300 kLUT"``; for a
+        relation, the whole relation.
+
+    Raises
+    ------
+    InputError
+        If there is no such limit, or a value cannot be; with every problem.
+    """
+    known, problems = limits(study), list[Problem]()
+    tables = [dict(table) for table in study.content.get("constraint", [])]
+    for name, value in given.items():
+        if name in known:
+            position, key = known[name]
+            tables[position][key] = as_content(value, name, problems)
+        else:
+            problems.append(Problem(name, "is not a limit of a constraint", nearest(name, known)))
+    if problems:
+        raise InputError(_source(study), problems)
+    return rewritten(study, {**study.content, "constraint": tables})
+
+
+def inputs_of_rows(study: ResolvedStudy) -> dict[str, str]:
     """Return for each value that a row of ``[inputs]`` sets the entry that takes the row."""
     folder = study.path.parent if study.path else None
     found: dict[str, str] = {}

@@ -463,17 +463,28 @@ def certify_command(run: Path, designs: int, seed: int, as_json: bool) -> None:
 @commands.command("compare")
 @click.argument("first", type=_PATH)
 @click.argument("second", type=_PATH)
-@option("--json", "as_json", is_flag=True, help=_JSON_HELP)
-def compare_command(first: Path, second: Path, as_json: bool) -> None:
-    """Compare the fronts of two runs with the same objectives."""
+@option(
+    "-o",
+    "--out",
+    type=Written(),
+    help="Write the page into this file  [default: FIRST-SECOND.html, next to SECOND]",
+)
+@option("--json", "as_json", is_flag=True, help="Print data for scripts, and write no page.")
+def compare_command(first: Path, second: Path, out: Path | None, as_json: bool) -> None:
+    """Compare the fronts of two runs with the same objectives, on the terminal and on a page."""
     from dse.api import compare, load_result
+    from dse.report.comparison import write_comparison
     from dse.terminal import Terminal
 
-    comparison = compare(load_result(first), load_result(second), str(first), str(second))
+    results = load_result(first), load_result(second)
+    comparison = compare(*results, str(first), str(second))
     if as_json:
         click.echo(json.dumps(comparison.data(), indent=2))
-    else:
-        Terminal().comparison(comparison)
+        return
+    page = out or second.parent / f"{first.resolve().name}-{second.resolve().name}.html"
+    write_comparison(comparison, *results, page)
+    Terminal().comparison(comparison)
+    click.echo(f"{page}")
 
 
 @commands.command("status")

@@ -205,6 +205,27 @@ class Study(ResolvedStudy):
         chosen = [number_of(result, each) for each in designs or ("nash",)]
         return explain(self, result, chosen)
 
+    def explore(self) -> Any:
+        """Return widgets for a notebook: inputs, variables and limits next to the front.
+
+        Returns
+        -------
+        dse.live.notebook.Explorer
+            A widget; its ``study`` and ``result`` follow each change.
+
+        Raises
+        ------
+        InputError
+            If ipywidgets is not installed.
+        """
+        try:
+            from dse.live.notebook import Explorer
+        except ImportError:
+            remedy = "pip install 'dse-accelerators[notebook]'"
+            problem = Problem("", "explore needs ipywidgets", remedy)
+            raise InputError(self.name, [problem]) from None
+        return Explorer(self)
+
     def report(self, result: Result, path: str | Path) -> None:
         """Write the report of a result of this study into a file.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dse.evaluate.space import Choice, Real
 from dse.model.quantity import Quantity
-from dse.model.units import UnitError, read
+from dse.model.units import UnitError, read, split
 from dse.model.values import show_value
 from dse.study.changes import inputs_of_rows, limits, with_inputs, with_limits
 from dse.study.schema import LAWS
@@ -76,6 +76,19 @@ def change_study(study: ResolvedStudy, changes: Changes) -> ResolvedStudy:
     if given := changes.get("limits"):
         study = with_limits(study, {name: _number(value) for name, value in given.items()})
     return study
+
+
+def scale_value(control: Control, factor: float) -> str:
+    """Return the value of a control times a factor, in three digits and its unit.
+
+    >>> scale_value(Control("inputs", "Inputs", "size", "", "1.5 KiB"), 3.0)
+    '4.5 KiB'
+    """
+    if factor == 1.0:
+        return control.value
+    number, _, unit = split(control.value)
+    scaled = number * factor
+    return f"{round(scaled) if control.whole else float(f'{scaled:.3g}'):g} {unit}".strip()
 
 
 def _number(value: Any) -> Any:

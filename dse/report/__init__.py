@@ -8,5 +8,6 @@
 * `overview`: the answer, its reasons and its confidence, as data
 * `payload`: the data of the page as JSON, and the study of a selection
 * `page_assets`: style, scripts and policy of every page
+* `comparison`: the page of two runs, with ``comparison.html`` and ``comparison.js``
 * `page`: the page, with ``page.html`` and ``*.js``; it needs jinja2
 """

@@ -1,6 +1,5 @@
 /* The first screen: the answer in a sentence, tiles, lines, and the alternatives next to each other. */
 
-const worded = (name) => name.replaceAll("_", " ");
 const smallestChange = 5e-5; // as a fraction: a smaller change is rounding
 /* A change in percent with its sign, or as a factor; empty if there is none. */
 function changeText(before, after) {

@@ -99,6 +99,7 @@ const td = (...children) => make("td", {}, ...children);
 const th = (words, kind = "") => make("th", { scope: "col", class: kind }, words);
 const table = (heads, rows) => [make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)];
 const scrolled = (heads, rows) => make("div", { class: "scroll" }, make("table", {}, ...table(heads, rows)));
+const worded = (name) => name.replaceAll("_", " ");
 const breakable = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 const swatch = (color) => make("span", { class: "swatch", style: { background: color || "transparent" } });
 

@@ -16,7 +16,7 @@ from plotly.subplots import make_subplots
 from dse.model.values import prefixed, show_value, titled
 from dse.problems import InputError, Problem, nearest
 from dse.report.front_view import MANY, Shown, choose_designs, default_axes, describe_column
-from dse.report.scales import NEUTRAL, PALETTE, VALUES, color_scale, placed, plain
+from dse.report.scales import NEUTRAL, PALETTE, VALUES, color_scale, evenly, placed, plain
 from dse.result.record import Result
 
 if TYPE_CHECKING:  # plotly's graph objects are loaded when the first of them is named
@@ -24,7 +24,11 @@ if TYPE_CHECKING:  # plotly's graph objects are loaded when the first of them is
 
 
 def front_figure(
-    result: Result, x: str | None = None, y: str | None = None, color: str | None = None
+    result: Result,
+    x: str | None = None,
+    y: str | None = None,
+    color: str | None = None,
+    before: Result | None = None,
 ) -> Figure:
     """Return the front over any two columns, dominated designs in the background.
 
@@ -36,6 +40,8 @@ def front_figure(
         What a run found.
     x, y, color : str, optional
         Columns of `result.designs`; cost, benefit and what else varies if they are not given.
+    before : Result, optional
+        The result before a change of the study: its front is shown in grey.
 
     Raises
     ------
@@ -64,10 +70,21 @@ def front_figure(
         places = {"x": _places(across)[rows], "y": _places(up)[rows]}
         hover = _hover(result, drawn.designs.iloc[rows])
         figure.add_trace(kind(name=label, mode="markers", marker=marker, **places, **hover))
+    if before is not None and {across.name, up.name} <= before.columns.keys():
+        figure.add_trace(kind(name="front before", mode="markers", **_before(before, across, up)))
     figure.update_xaxes(**_axis(across))
     figure.update_yaxes(**_axis(up))
     _rails(figure, across, up)
     return figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+
+
+def _before(result: Result, across: Shown, up: Shown) -> dict[str, Any]:
+    """Return the front of another result on the axes of this one, in grey."""
+    front = result.front.designs
+    front = front.iloc[evenly(np.arange(len(front)), MANY)]
+    sides = [_places(each._replace(values=front[each.name].to_numpy())) for each in (across, up)]
+    marker = {"color": NEUTRAL, "size": 7, "symbol": "circle-open"}
+    return {"x": sides[0], "y": sides[1], "marker": marker, "hoverinfo": "skip"}
 
 
 def sweep_figure(name: str, table: pd.DataFrame, objectives: Sequence[tuple[str, str]]) -> Figure:

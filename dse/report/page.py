@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +16,7 @@ from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import count, percent, plural, show_value
 from dse.report.overview import Overview
-from dse.report.page_assets import embed, embed_policy, style
+from dse.report.page_assets import embed, embed_policy, read_own, style
 from dse.report.payload import as_json, payload
 from dse.result.files import write_text
 from dse.result.record import Certificate, Result
@@ -84,14 +83,14 @@ def write_report(
     OSError
         If the file cannot be written.
     """
-    script = "\n".join(_own(f"{name}.js") for name in (*_SCRIPTS, *scripts))
+    script = "\n".join(read_own(f"{name}.js") for name in (*_SCRIPTS, *scripts))
     start = answer.designs[0].design if answer is not None and answer.designs else None
     overview = overview or Overview()
     content = payload(
         result, explanations, path.parent, sections, study_text, start, overview, evidence, slices
     )
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    text = environment.from_string(_own("page.html")).render(
+    text = environment.from_string(read_own("page.html")).render(
         result=result,
         answer=answer,
         certificate=result.certificate,
@@ -204,7 +203,3 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
         else:
             lines.append((name, f"{value:.6g}" if isinstance(value, float) else str(value)))
     return lines
-
-
-def _own(name: str) -> str:
-    return files("dse.report").joinpath(name).read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 def style() -> Markup:
     """Return the style sheet; it follows the system's light or dark theme."""
-    return Markup(_read("page.css"))  # noqa: S704 (our own file)
+    return Markup(read_own("page.css"))  # noqa: S704 (our own file)
 
 
 def plotly_js() -> str:
@@ -21,7 +21,7 @@ def plotly_js() -> str:
 
     The full bundle in the package plotly is four times as large.
     """
-    return _read("vendor/plotly-basic.min.js")
+    return read_own("vendor/plotly-basic.min.js")
 
 
 def embed(data: str, script: str) -> Markup:
@@ -34,13 +34,13 @@ def embed(data: str, script: str) -> Markup:
         f'<script type="text/plain" id="{name}">{pack(text)}</script>'
         for name, text in packed.items()
     ]
-    loader = f"<script>{_read('loader.js')}</script>"
+    loader = f"<script>{read_own('loader.js')}</script>"
     return Markup("\n".join([*elements, loader]))  # noqa: S704 (base64, and our own file)
 
 
 def embed_policy(script: str) -> str:
     """Return the policy of a page that ends with `embed`."""
-    return policy([_read("loader.js"), plotly_js(), script])
+    return policy([read_own("loader.js"), plotly_js(), script])
 
 
 def pack(text: str) -> str:
@@ -59,5 +59,6 @@ def policy(scripts: Sequence[str]) -> str:
     )
 
 
-def _read(name: str) -> str:
+def read_own(name: str) -> str:
+    """Return the text of a file of the report, such as a script."""
     return files("dse.report").joinpath(name).read_text(encoding="utf-8")

@@ -93,7 +93,7 @@ def make_app(session: Session, token: str, port: int) -> ASGIApp:
     from starlette.responses import FileResponse, HTMLResponse, JSONResponse
     from starlette.routing import Route
 
-    headers = {"Cache-Control": "no-store"}
+    headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 
     async def page(_: Request) -> Response:
         return HTMLResponse(_page(session), headers=headers)

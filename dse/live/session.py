@@ -126,6 +126,8 @@ class Session:
             if self._closed or searched == self.state.asked:
                 continue
             searched = self.state.asked
+            if self.state.status == "failed":  # the file cannot be read, and has no search
+                continue
             try:
                 with self._problems(searched):
                     self._search(searched)
@@ -149,8 +151,9 @@ class Session:
         self._check(asked)
         old, self._result, self.before = self.state.report, result, before
         self._set(asked, status="done", report=asked)
-        if old > 1:  # the page may still load the report before
-            self.report_of(old - 1).unlink(missing_ok=True)
+        for path in self._workspace.glob("*.html"):  # the page may still load the one before
+            if path not in (self.report_of(asked), self.report_of(old)):
+                path.unlink()
 
     def _show_provisional(self, study: ResolvedStudy, asked: int) -> None:
         """Evaluate the designs that the last result kept, for a front before the search ends."""
@@ -222,7 +225,7 @@ class Session:
             raise
         except DseError as error:
             self._set(asked, status="failed", message=without_passwords(str(error)))
-        except Exception as error:  # whatever a model raises
+        except (Exception, SystemExit) as error:  # whatever a model raises
             where = f"its traceback is in {save_traceback(error)}"
             self._set(asked, status="failed", message=f"{type(error).__name__}: {error}; {where}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from dse.live.controls import change_study, list_controls
 from dse.live.session import Session, State, provisional_front
 from dse.problems import InputError
 from dse.study.study import read_study
+from tests.docs.pages import ROOT
 from tests.toy import MODEL, SMALL, written
 
 FIXED = SMALL.replace('size = { values = ["1 KiB", "2 KiB", "4 KiB"] }', "").replace(
@@ -23,7 +23,7 @@ FIXED = SMALL.replace('size = { values = ["1 KiB", "2 KiB", "4 KiB"] }', "").rep
 )
 SLOW = MODEL.replace(
     "    return Toy(lanes * clock",
-    "    time.sleep(0.01 * np.size(lanes))\n    return Toy(lanes * clock",
+    "    time.sleep(0.003 * np.size(lanes))\n    return Toy(lanes * clock",
 ).replace("import numpy", "import time\n\nimport numpy")
 
 
@@ -50,7 +50,6 @@ def opened(source: Path) -> Iterator[tuple[Session, Callable[[int], State]]]:
 
 def test_changes_are_searched_as_a_script_does(tmp_path: Path) -> None:
     path = written(tmp_path, text=FIXED)
-    text = path.read_text()
     with opened(path) as (session, wait):
         first = wait(1)
         assert (first.status, first.report, first.fraction) == ("done", 1, 1.0)
@@ -64,18 +63,28 @@ def test_changes_are_searched_as_a_script_does(tmp_path: Path) -> None:
         assert failed.status == "failed" and failed.report == 2 and "size" in failed.message
         session.change({"limits": {"costs": 1}})
         assert "costs" in wait(4).message and cost in wait(4).message
-        path.write_text(text.replace("[1, 12]", "[1, 2]"))
+
+
+def test_a_saved_file_is_read_again_and_keeps_the_changes(tmp_path: Path) -> None:
+    path = written(tmp_path, text=FIXED)
+    text = path.read_text()
+    with opened(path) as (session, wait):
         session.change({"inputs": {"size": "1 MiB"}})
-        saved = wait(5)
-        while saved.study == 1:  # the file is looked at soon after
-            saved = wait(saved.asked + 1)
-        assert saved.status == "done", saved.message
-        # the change stays in the study that was read again
-        before, now = session.before, dse.load(path).with_inputs(size="1 MiB").run().front
+        asked = wait(2).asked
+        path.write_text(text.replace("integer", "whole"))
+        broken = wait(asked + 1)
+        assert (broken.status, broken.report) == ("failed", asked) and "lanes" in broken.message
+        path.write_text(text.replace("[1, 12]", "[1, 2]"))
+        saved = wait(asked + 2)
+        assert (saved.status, saved.study, saved.report) == ("done", 3, asked + 2), saved.message
         session.change({})
-        wait(saved.asked + 1)
-        front = session.before if saved.study == 2 else before
-        assert front["speed"] == now.designs["speed"].tolist()
+        wait(asked + 3)
+        expected = dse.load(path).with_inputs(size="1 MiB").run().front.designs
+        assert session.before["speed"] == expected["speed"].tolist()
+        assert sorted(each.name for each in session.report_of(1).parent.iterdir()) == [
+            f"{asked + 2}.html",
+            f"{asked + 3}.html",
+        ]
     assert not list(tmp_path.glob("runs"))
 
 
@@ -106,21 +115,25 @@ def test_a_newer_change_ends_the_search(tmp_path: Path) -> None:
         assert session.report_of(2).is_file()
 
 
-def test_a_finished_run_is_not_repeated(crypto_run: Path, tmp_path: Path) -> None:
-    run = tmp_path / "crypto"
-    shutil.copytree(crypto_run, run)
-    with opened(run) as (session, wait):
-        assert wait(1).report == 1
-        found = {each.name: each for each in list_controls(session.study)}
-        assert found["granularity"].value == "1 KiB"
-        assert found["granularity"].low == pytest.approx(1 / 8)
-        assert ("cxl-x8", "cxl-x8") in found["interface"].options
-        assert found["area at most"].value == "400 kLUT"
-        # each control takes back its own value
-        values = {c.name: c.value for c in found.values() if c.value and c.kind == "inputs"}
-        limits = {c.name: c.value for c in found.values() if c.kind == "limits"}
-        same = change_study(session.study, {"inputs": values, "limits": limits}).evaluator
-        study = read_study(Path("studies/crypto.toml")).evaluator
-        for name, number in study.model_graph.constants.items():
-            if np.isscalar(number):
-                assert same.model_graph.constants[name] == pytest.approx(number), name
+def test_the_folder_of_a_run_is_opened(tmp_path: Path) -> None:
+    path = written(tmp_path, text=FIXED)
+    dse.load(path).run(tmp_path / "run")
+    with opened(tmp_path / "run") as (session, wait):
+        first = wait(1)
+        assert (first.status, first.report, first.fraction) == ("done", 1, 1.0)
+        assert session.report_of(1).is_file()
+
+
+def test_each_control_takes_back_its_value() -> None:
+    study = read_study(ROOT / "studies" / "crypto.toml")
+    found = {each.name: each for each in list_controls(study)}
+    assert (found["granularity"].value, found["granularity"].low) == ("1 KiB", 1 / 8)
+    assert ("cxl-x8", "cxl-x8") in found["interface"].options
+    assert found["area at most"].value == "400 kLUT"
+    inputs = {c.name: c.value for c in found.values() if c.value and c.kind == "inputs"}
+    limits = {c.name: c.value for c in found.values() if c.kind == "limits"}
+    same = change_study(study, {"inputs": inputs, "limits": limits})
+    assert same.evaluator.space == study.evaluator.space
+    for name, number in study.constants.items():
+        if np.isscalar(number):
+            assert same.constants[name] == pytest.approx(number), name

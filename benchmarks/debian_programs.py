@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +50,13 @@ CNF = b"p cnf 60 236\n" + b"".join(
 )
 
 
+_DRAW = random.Random(3)  # noqa: S311
+HARD_CNF = b"p cnf 110 460\n" + b"".join(
+    b"%d %d %d 0\n" % tuple(_DRAW.choice((-1, 1)) * v for v in _DRAW.sample(range(1, 111), 3))
+    for _ in range(460)
+)
+
+
 @dataclass(frozen=True)
 class Package:
     """How a package is built, which program it makes, and what that gets.
@@ -80,7 +88,7 @@ def _cmake(folder: str, target: str, *options: str) -> str:
 PACKAGES = {
     "bzip2": Package("make CC='{cc}' bzip2", "bzip2", ("-c",), TEXT),
     "zlib": Package("CC='{cc}' ./configure && make minigzip", "minigzip", ("-c",), TEXT),
-    "gzip": Package("./configure && make CC='{cc}'", "gzip", ("-c",), TEXT),
+    "gzip": Package("./configure && make CC='{cc}'", "gzip", ("-cn",), TEXT),  # no time stamp
     "lz4": Package("make -C programs CC='{cc}' lz4", "programs/lz4", ("-c", "-9"), TEXT),
     "zopfli": Package(
         "make CC='{cc}' zopfli", "zopfli", ("-c", "--i1", "/dev/stdin"), TEXT[:20000]
@@ -175,6 +183,37 @@ PACKAGES = {
         "minisat2",
         ("-verb=0",),
         CNF,
+        own=False,
+    ),
+    "libstb": Package(
+        "{cc} -O2 -I. {drivers}/stb.c -o decoder -lm",
+        "decoder",
+        (),
+        "tests/sdf/sdf_test_arial_16.png",
+        own=False,
+    ),
+    "lzo2": Package(
+        "CC='{cc}' ./configure --disable-shared && make && "
+        "{cc} -O2 -Iinclude {drivers}/lzo.c src/.libs/liblzo2.a -o packer",
+        "packer",
+        (),
+        TEXT * 2,
+    ),
+    "picosat": Package(
+        "CC='{cc}' ./configure.sh && make CC='{cc}' picosat", "picosat", (), HARD_CNF
+    ),
+    "libzstd": Package(
+        "make -C programs CC='{cc}' HAVE_THREAD=0 ZSTD_NO_ASM=1 zstd-nolegacy",
+        "programs/zstd-nolegacy",
+        ("-c",),
+        TEXT,
+    ),
+    "giflib": Package(
+        "{cc} -O2 -w -I. gif2rgb.c getarg.c qprintf.c quantize.c dgif_lib.c egif_lib.c gif_err.c "
+        "gif_font.c gif_hash.c gifalloc.c openbsd-reallocarray.c -o gif2rgb -lm",
+        "gif2rgb",
+        ("-1", "-o", "/dev/stdout"),
+        "pic/porsche.gif",
         own=False,
     ),
 }

@@ -115,9 +115,11 @@ class Reduction:
                 case "mean" if not self.weights:
                     return ordered_sum(likely) / len(likely)
             weights = np.array(self.weights or (1.0,) * len(likely))[:, None]
-            if self.how == "mean":
-                return np.asarray(ordered_sum(weights * likely) / weights.sum())
-            return np.asarray(weights.sum() / ordered_sum(weights / likely))
+            match self.how:
+                case "mean":
+                    return np.asarray(ordered_sum(weights * likely) / weights.sum())
+                case "harmonic mean":
+                    return np.asarray(weights.sum() / ordered_sum(weights / likely))
 
 
 def ordered_sum(every: Array) -> Array:

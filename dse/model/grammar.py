@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from dse.problems import Problem, nearest
@@ -383,9 +383,10 @@ class _Parser:
         elif self.takes("between"):
             low = self.sum()
             self.needs("and")
-            inside = Joined(
-                "all", (Comparison(left, ">=", low), Comparison(left, "<=", self.sum()))
-            )
+            high = self.sum()
+            if isinstance(low, Number) and isinstance(high, Number) and not low.unit:
+                low = replace(low, unit=high.unit)  # between 10 and 20 kLUT
+            inside = Joined("all", (Comparison(left, ">=", low), Comparison(left, "<=", high)))
         if inside is not None:
             if not negative:
                 return inside

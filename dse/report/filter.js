@@ -172,9 +172,11 @@ function parseFilter(text) {
     let inside = null;
     if (takes("in")) inside = { is: "joined", how: "any", parts: listed().map((term) => compare(left, "==", term)) };
     else if (takes("between")) {
-      const low = sum();
+      let low = sum();
       needs("and");
-      inside = join("all", [compare(left, ">=", low), compare(left, "<=", sum())]);
+      const high = sum();
+      if (low.is === "number" && high.is === "number" && !low.unit) low = { ...low, unit: high.unit }; // between 10 and 20 kLUT
+      inside = join("all", [compare(left, ">=", low), compare(left, "<=", high)]);
     }
     if (inside) return no ? join("all", [compare(left, "==", left), { is: "joined", how: "none", parts: [inside] }]) : inside;
     if (no) throw unexpected("'in' or 'between'");

@@ -27,9 +27,14 @@ from dse.model.relation import Relation, read_relations
 from dse.model.units import UnitError, is_unit
 from dse.study.findings import Place
 from dse.study.resolve.inputs import Entries
-from dse.study.resolve.objectives import BoundValues, describe_conditions, resolve_conditions
+from dse.study.resolve.objectives import (
+    BoundValues,
+    describe_conditions,
+    resolve_conditions,
+    resolve_reduction,
+)
 from dse.study.resolve.scope import Scope, is_unitless, shown
-from dse.study.resolve.uncertainty import needs_samples, resolve_reduction
+from dse.study.resolve.uncertainty import needs_samples
 from dse.study.schema import CatalogRow, ConstraintTable, RowsTable, StudyFile, SubsetsTable
 
 _REACH = Place("target") / "reach"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.criteria import Conditions, Direction, Objective, chosen
+from dse.evaluate.criteria import Conditions, Direction, Objective, Reduction, chosen
 from dse.model.values import plural
 from dse.problems import nearest
 from dse.study.design_table import RESERVED
@@ -19,7 +19,6 @@ from dse.study.findings import Place
 from dse.study.resolve.scope import Scope, shown
 from dse.study.resolve.uncertainty import (
     needs_samples,
-    resolve_reduction,
     resolve_value,
     show_value,
 )
@@ -103,6 +102,27 @@ def _objective(
         weight=table.weight,
         own_host=table.own_host,
     )
+
+
+def resolve_reduction(
+    reduce: str | None, upper: bool, quantile: float | None = None
+) -> Reduction | None:
+    """Read how scenarios become one number; None if the study does not say.
+
+    Parameters
+    ----------
+    upper : bool
+        Whether less is better, or the bound is an upper one: then the greatest is the worst.
+    """
+    if reduce is None:
+        return None
+    if reduce == "worst":
+        return Reduction("max" if upper else "min", label="worst")
+    if reduce.strip().endswith("%"):
+        share = float(reduce.strip().removesuffix("%")) / 100.0
+        return Reduction("quantile", share if upper else 1.0 - share, label=reduce.strip())
+    how: Any = reduce
+    return Reduction(how, 0.5 if quantile is None else quantile)
 
 
 def _check_reduction(scope: Scope, place: Place, table: ObjectiveTable, sampled: bool) -> None:

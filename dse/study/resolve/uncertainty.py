@@ -196,27 +196,6 @@ def _domain(model_graph: ModelGraph, name: str) -> tuple[float, float]:
     return low, high
 
 
-def resolve_reduction(
-    reduce: str | None, upper: bool, quantile: float | None = None
-) -> Reduction | None:
-    """Read how scenarios become one number; None if the study does not say.
-
-    Parameters
-    ----------
-    upper : bool
-        Whether less is better, or the bound is an upper one: then the greatest is the worst.
-    """
-    if reduce is None:
-        return None
-    if reduce == "worst":
-        return Reduction("max" if upper else "min", label="worst")
-    if reduce.strip().endswith("%"):
-        share = float(reduce.strip().removesuffix("%")) / 100.0
-        return Reduction("quantile", share if upper else 1.0 - share, label=reduce.strip())
-    how: Any = reduce
-    return Reduction(how, 0.5 if quantile is None else quantile)
-
-
 # Sampling
 
 

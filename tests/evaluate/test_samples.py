@@ -341,7 +341,8 @@ def interrupted(*given, **named):
     return load(*given, **named)
 def ended(*_):
     raise KeyboardInterrupt
-signal.signal(signal.SIGTERM, ended)
+for each in (signal.SIGINT, signal.SIGTERM):  # a shell in the background ignores SIGINT
+    signal.signal(each, ended)
 np.load = interrupted
 try:
     sobol_points(3, 8, np.random.default_rng(0))

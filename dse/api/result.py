@@ -42,6 +42,14 @@ class Front(record.Front):
         ----------
         x, y : str, optional
             Columns; the first two objectives if they are not given.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> result.front.plot().layout.xaxis.title.text
+        'latency_at_high_load at 6 Melement/s [ns] · lower is better'
         """
         from dse.report.figures import front_figure
 
@@ -84,7 +92,16 @@ class StudyResult(record.Result):
         return Front(super().front.designs, self)
 
     def where(self, text: str) -> Front:
-        """Return the designs of the front that satisfy a filter; see `Front.where`."""
+        """Return the designs of the front that satisfy a filter; see `Front.where`.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> len(result.where("schedule_period > 2"))
+        2
+        """
         return self.front.where(text)
 
     def reaching(self, target: str) -> Front:
@@ -100,11 +117,27 @@ class StudyResult(record.Result):
         ------
         InputError
             If it is no target, or the front cannot answer it.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> len(result.reaching("latency_at_low_load <= 145 ns"))
+        1
         """
         return Front(self.front.designs[find_meeting(self.front, target)], self)
 
     def plot(self) -> Figure:
-        """Return the front as a Plotly figure, dominated designs in the background."""
+        """Return the front as a Plotly figure, dominated designs in the background.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> figure = result.plot()
+        """
         from dse.report.figures import front_figure
 
         return front_figure(self)
@@ -124,6 +157,14 @@ class StudyResult(record.Result):
             If there is no such design, or the study is not available.
         EmptyFrontError
             If no design is given, and the front is empty.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> result.explain().design, result.explain().feasible
+        (2, True)
         """
         from dse.explain.explanation import explain
 
@@ -137,6 +178,14 @@ class StudyResult(record.Result):
         ------
         InputError
             If the study is not available.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> result.answer().designs[0].design
+        2
         """
         from dse.explain.explanation import explain
         from dse.explain.recommendation import assess_inputs, make_answer, named_designs
@@ -154,6 +203,13 @@ class StudyResult(record.Result):
             If the study is not available, or there is no folder for the file.
         OSError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> result.report("page.html")  # doctest: +SKIP
         """
         from dse.run import report
 
@@ -169,6 +225,17 @@ class StudyResult(record.Result):
         ------
         InputError
             If the folder holds a run, whose tables would be lost.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     result.save(folder)
+        ...     len(dse.load_result(folder).front)
+        3
         """
         if (Path(folder) / folders.MARKER).exists():
             problem = Problem("", "holds a run of a study", "give another folder")
@@ -222,6 +289,18 @@ class Sweep:
         By value; without values at which no design is feasible.
     infeasible : mapping of str to str
         By value: the reason why no design is feasible.
+
+    Examples
+    --------
+    >>> import dse
+    >>> study = dse.load("studies/shared_pipeline.toml")
+    >>> sweep = study.sweep("clock_period", ["10 ns", "5 ns"])
+    >>> sweep.best("latency_at_low_load")["schedule_period"].tolist()
+    [2, 2]
+    >>> sweep.nash()["schedule_period"].tolist()
+    [3, 2]
+    >>> sweep.table["front"].tolist()
+    [3, 1]
     """
 
     name: str
@@ -288,6 +367,11 @@ def load_result(folder: str | Path) -> StudyResult:
     ------
     InputError
         If the folder contains no result, or another version of the layout.
+
+    Examples
+    --------
+    >>> import dse
+    >>> dse.load_result("runs/crypto").nash()  # doctest: +SKIP
     """
     folder = as_path(folder, "a run's folder")
     return StudyResult.of(folders.load_result(folder), folder)
@@ -309,6 +393,15 @@ def compare(
     ------
     InputError
         If one is not a result, their objectives differ, or a front is empty.
+
+    Examples
+    --------
+    >>> import dse
+    >>> study = dse.load("studies/shared_pipeline.toml")
+    >>> result = study.run()
+    >>> slower = study.with_inputs(clock_period="20 ns").run()
+    >>> dse.compare(result, slower, "10 ns", "20 ns").equal
+    False
     """
     contents: list[Mapping[str, Any]] = []
     for which, result in (("first", first), ("second", second)):

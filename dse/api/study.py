@@ -42,6 +42,13 @@ class Study(ResolvedStudy):
         ------
         InputError
             If a name is unknown or has no effect, or a value is invalid; the error lists all.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> study.with_inputs(clock_period="5 ns").run().nash()["schedule_period"]
+        2
         """
         return Study(**vars(changes.with_inputs(self, inputs)))
 
@@ -61,6 +68,12 @@ class Study(ResolvedStudy):
         ------
         InputError
             If there is no such key, entry or value, or a value is invalid; the error lists all.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/crypto.toml")
+        >>> slower = study.with_row("interface", "axi-dma", interface_latency="2 us")
         """
         return Study(**vars(changes.with_row(self, variable, row, values)))
 
@@ -87,6 +100,14 @@ class Study(ResolvedStudy):
             If a value is invalid, before anything runs; the error lists every problem.
         StoppedError
             If a model raises.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> sweep = study.sweep("clock_period", ["10 ns", "5 ns"])
+        >>> sweep.table["front"].tolist()
+        [3, 1]
         """
         given = list(values) if not isinstance(values, str) else [values]
         if not given:
@@ -132,6 +153,13 @@ class Study(ResolvedStudy):
             is invalid, or the study has a table instead of models.
         ModelError
             If a model raises.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> study.evaluate({"schedule_period": [1, 3]})["latency_at_low_load"].tolist()
+        [1.576e-07, 1.460e-07]
         """
         from dse.explain.own_designs import evaluate_designs
 
@@ -167,6 +195,14 @@ class Study(ResolvedStudy):
             its own host.
         InfeasibleError
             If no design is feasible.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> result.certificate.complete, len(result.front)
+        (True, 3)
         """
         whole = isinstance(workers, Integral) and not isinstance(workers, bool)
         if workers is not None and not (whole and workers >= 1):
@@ -199,6 +235,15 @@ class Study(ResolvedStudy):
             If there is no such design.
         EmptyFrontError
             If no design is given, and the front is empty.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> (explanation,) = study.explain(result, "nash")
+        >>> explanation.feasible
+        True
         """
         from dse.explain.explanation import explain
 
@@ -233,6 +278,13 @@ class Study(ResolvedStudy):
         ------
         OSError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> import dse
+        >>> study = dse.load("studies/shared_pipeline.toml")
+        >>> result = study.run()
+        >>> study.report(result, "page.html")  # doctest: +SKIP
         """
         from dse.run import report
 
@@ -261,6 +313,12 @@ def load(
     ------
     InputError
         If the file is invalid; the error lists every problem.
+
+    Examples
+    --------
+    >>> import dse
+    >>> dse.load("studies/shared_pipeline.toml").name
+    'shared_pipeline'
     """
     path = as_path(path, "a study file")
     asked = None if target is None else {"reach": target} | ({"least": least} if least else {})
@@ -283,5 +341,24 @@ def from_mapping(
     ------
     InputError
         If the content is invalid; the error lists every problem.
+
+    Examples
+    --------
+    >>> import dse
+    >>> content = {
+    ...     "study": {"name": "aes", "models": ["objectives.logca:offload"]},
+    ...     "inputs": {
+    ...         "granularity": "4 KiB",
+    ...         "overhead": 29000,
+    ...         "latency": 1500,
+    ...         "latency_per_byte": 0,
+    ...         "computational_index": 90,
+    ...         "complexity": 1,
+    ...     },
+    ...     "space": {"acceleration": {"values": [2, 10, 30]}},
+    ...     "objective": [{"maximize": "speedup"}],
+    ... }
+    >>> dse.from_mapping(content).run().nash()["acceleration"]
+    30.0
     """
     return Study(**vars(study_of_mapping(content, models)))

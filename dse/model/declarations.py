@@ -43,6 +43,16 @@ def monotonic(**outputs: str) -> Callable[[T], T]:
     ------
     InputError
         If a text names no output or no input of the model. The error lists all such problems.
+
+    Examples
+    --------
+    >>> from typing import Annotated, NamedTuple
+    >>> from dse.model import Array, Floats, Quantity, monotonic
+    >>> class Cost(NamedTuple):
+    ...     area: Annotated[Array, Quantity("LUT", "area")]
+    >>> @monotonic(area="+lanes")
+    ... def cost(lanes: Annotated[Floats, Quantity("1", "lanes")]) -> Cost:
+    ...     return Cost(100.0 * lanes)
     """
 
     def declare(function: T) -> T:
@@ -76,6 +86,23 @@ def lower_bound(**outputs: Callable[..., Any]) -> Callable[[T], T]:
     InputError
         If a lower bound gives no output of the model, or takes another input. The error lists all
         such problems.
+
+    Examples
+    --------
+    A model that builds whole banks has a lower bound without steps.
+
+    >>> import numpy as np
+    >>> from typing import Annotated, NamedTuple
+    >>> from dse.model import Array, Floats, Quantity, lower_bound, monotonic
+    >>> Bytes = Annotated[Floats, Quantity("B", "data")]
+    >>> class Store(NamedTuple):
+    ...     area: Annotated[Array, Quantity("LUT", "area")]
+    >>> @monotonic(area="+data")
+    ... def smallest_store(data: Bytes) -> Store:
+    ...     return Store(np.asarray(data) / 64.0)
+    >>> @lower_bound(area=smallest_store)
+    ... def store(data: Bytes) -> Store:
+    ...     return Store(np.ceil(np.asarray(data) / 64.0))
     """
 
     def declare(function: T) -> T:

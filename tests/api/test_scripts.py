@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -13,6 +14,8 @@ import pytest
 
 import dse
 from tests.toy import written
+
+_API = ("dse.api.study", "dse.api.result")
 
 
 class Out(NamedTuple):
@@ -245,3 +248,13 @@ def test_every_value_that_cannot_be_is_reported_before_anything_runs(
         toy.sweep("sise", SIZES)
     with pytest.raises(dse.InputError, match="no value is given"):
         toy.sweep("size", [])
+
+
+def test_each_public_function_has_an_example() -> None:
+    functions = {name: f for name in dse.__all__ if inspect.isfunction(f := getattr(dse, name))}
+    for kind in (dse.Study, dse.StudyResult):
+        methods = inspect.getmembers(kind, inspect.isfunction)
+        functions |= {f"{kind.__name__}.{n}": f for n, f in methods if f.__module__ in _API}
+    public = {n: f for n, f in functions.items() if not n.rpartition(".")[2].startswith("_")}
+    assert len(public) > 20
+    assert [n for n, f in public.items() if ">>> " not in (inspect.getdoc(f) or "")] == []

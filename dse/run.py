@@ -16,7 +16,8 @@ from dse.evaluate.audit import RepeatabilityError, audit
 from dse.evaluate.failures import DesignError
 from dse.evaluate.graph_summary import list_steps
 from dse.evaluate.model_graph import ModelError
-from dse.explain.targets import answer_target, find_useless_designs
+from dse.explain.benefit import find_useless_designs
+from dse.explain.targets import answer_target
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import folder as files
 from dse.result.database import FrontDatabase, StorageError, has_trials

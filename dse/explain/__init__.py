@@ -8,7 +8,8 @@ bottleneck if a 10x improvement of it improves the objective by at least 20 %. B
 * `system`: the kernels of a system, and the order in which to build them
 * `advice`: changes that improve a design or make it feasible, dominating designs, the next step up
 * `changes`: variables in words, effects on the objectives, and neighbouring designs
-* `targets`: the designs of a front that meet a target or are beneficial, and obstacles
+* `benefit`: the designs that are better than no accelerator
+* `targets`: the designs of a front that meet a target, and its obstacles
 * `sensitivity`: the gain of improving one input; bottlenecks
 * `breakdown`: the parts of the time and of the area
 * `curves`: quantities and optimization regions along an input

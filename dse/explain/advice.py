@@ -23,6 +23,7 @@ from dse.evaluate.front import scaled
 from dse.evaluate.samples import option_of
 from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table_space import TableSpace
+from dse.explain.benefit import are_beneficial, benefit_names, list_benefits
 from dse.explain.changes import (
     ENTRY,
     SPACE,
@@ -41,13 +42,7 @@ from dse.explain.changes import (
     trades,
 )
 from dse.explain.sensitivity import gain_factor
-from dse.explain.targets import (
-    are_beneficial,
-    benefit_names,
-    list_benefits,
-    meets_bounds,
-    values_of,
-)
+from dse.explain.targets import meets_bounds, values_of
 from dse.model.quantity import Array
 from dse.model.values import amount, percent, worded
 from dse.result.record import Front, Result

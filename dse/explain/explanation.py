@@ -23,6 +23,7 @@ from dse.explain.advice import (
     find_advice,
     find_repairs,
 )
+from dse.explain.benefit import describe_missing_benefit
 from dse.explain.breakdown import Part, break_down, largest_parts, part_fields, scenario_labels
 from dse.explain.changes import ENTRY, SPACE, Change, count_values, limit_values
 from dse.explain.curves import Curve, Regions, draw_curves, find_best_point, find_regions
@@ -33,7 +34,7 @@ from dse.explain.robustness import (
     rank_table_variables,
 )
 from dse.explain.sensitivity import Sensitivity, find_sensitivities
-from dse.explain.targets import describe_missing_benefit, describe_target
+from dse.explain.targets import describe_target
 from dse.model.quantity import Array
 from dse.model.values import amount, conditioned, plural, show_value, worded
 from dse.problems import InputError, Problem

@@ -14,6 +14,7 @@ from dse.evaluate.criteria import Objective
 from dse.evaluate.front import find_nash_design, is_nondominated
 from dse.evaluate.input_variation import fix_at_middles
 from dse.explain.advice import find_steps, first_change
+from dse.explain.benefit import are_beneficial, list_benefits, main_objective
 from dse.explain.changes import ENTRY, SPACE, describe_design
 from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.limits import Limits, find_limits
@@ -26,16 +27,7 @@ from dse.explain.system import (
     describe_losses,
     describe_nothing_built,
 )
-from dse.explain.targets import (
-    are_beneficial,
-    find_best,
-    find_nearest,
-    free_objectives,
-    list_benefits,
-    main_objective,
-    meets_bounds,
-    values_of,
-)
+from dse.explain.targets import find_best, find_nearest, free_objectives, meets_bounds, values_of
 from dse.model.quantity import Array
 from dse.model.values import amount, conditioned, listed, percent, plural, worded
 from dse.result.record import Certificate, Result

@@ -1,4 +1,4 @@
-"""Targets and benefit: which designs are good enough, and obstacles of a target."""
+"""Targets: which designs meet one, and the obstacles of a target."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ from dse.evaluate.target import (
     is_better,
     read_target,
 )
+from dse.explain.benefit import (
+    are_beneficial,
+)
 from dse.explain.changes import (
     Neighbours,
     describe_design,
@@ -38,84 +41,12 @@ from dse.model.units import UnitError
 from dse.model.values import amount, number, percent, worded
 from dse.problems import InputError, Problem, nearest
 from dse.result.record import Best, Certificate, Front, Result, TargetAnswer
-from dse.search.outcome import Outcome, count_distinct
+from dse.search.outcome import count_distinct
 from dse.study.study import ResolvedStudy
 
 _OBSTACLES = 3  # obstacles that are listed
 _ELSEWHERE = "write it under [target] in the study, or pick from the front with where(...)"
 _DIGITS = 8  # digits of a value that misses a target by little
-
-
-# Benefit --------------------------------------------------------------------------------------
-
-
-def list_benefits(evaluator: Evaluator) -> list[tuple[int, float]]:
-    """Return the position and break-even value of the maximized objectives that declare one."""
-    return [(i, o.worth) for i, o in enumerate(evaluator.objectives) if o.worth is not None]
-
-
-def are_beneficial(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
-    """Return which designs are beneficial in at least one objective that declares it.
-
-    Parameters
-    ----------
-    values : ndarray, shape (designs, objectives)
-        Signs as they are.
-    """
-    above = [values[:, i] > break_even for i, break_even in list_benefits(evaluator)]
-    return np.logical_or.reduce(above) if above else np.ones(len(values), dtype=bool)
-
-
-def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
-    """Return the values that are too small for a benefit; empty if the design is beneficial.
-
-    Parameters
-    ----------
-    values : ndarray, shape (objectives,)
-        Signs as they are.
-    """
-    if are_beneficial(evaluator, values[None]).all():
-        return ""
-    shown = []
-    for i, break_even in list_benefits(evaluator):
-        o = evaluator.objectives[i]
-        value, limit = amount(float(values[i]), o.unit), amount(break_even, o.unit)
-        shown.append(f"{worded(o.name)} {value}, beneficial above {limit}")
-    return "; ".join(shown)
-
-
-def find_useless_designs(evaluator: Evaluator, outcome: Outcome) -> dict[int, str]:
-    """Return the values of designs that a looser constraint admits and that are not beneficial.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Of the study.
-    outcome : Outcome
-        Of a search that found nothing feasible.
-    """
-    tally = outcome.tally
-    admitted = np.unique([*tally.admitted.tolist(), tally.nearest])
-    if outcome.numbered and evaluator.space.size is not None:
-        numbers = admitted[admitted >= 0]
-        points = evaluator.space.from_index(numbers)
-        values = ignore_errors(evaluator).evaluate(points).objectives
-    else:
-        kept = np.isin(outcome.numbers, admitted)
-        numbers, values = outcome.numbers[kept], outcome.evaluated.objectives[kept]
-    texts = (describe_missing_benefit(evaluator, row) for row in values)
-    return {int(n): text for n, text in zip(numbers, texts, strict=True) if text}
-
-
-def benefit_names(evaluator: Evaluator) -> list[str]:
-    """Return the maximized objectives; without any, the main objective."""
-    maximized = [o.name for o in evaluator.objectives if o.direction == "maximize"]
-    return maximized or [main_objective(evaluator).name]
-
-
-def main_objective(evaluator: Evaluator) -> Objective:
-    """Return the main objective: the first with a declared benefit, else the first."""
-    return evaluator.objectives[next((i for i, _ in list_benefits(evaluator)), 0)]
 
 
 # The answer to a target ----------------------------------------------------------------------

@@ -19,12 +19,13 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.preferences import Preferences
 from dse.evaluate.space import SUBSET, Choice
+from dse.explain.benefit import main_objective
 from dse.explain.changes import describe_value
 from dse.explain.limits import Limits
 from dse.explain.provenance import InputProvenance
 from dse.explain.recommendation import Selection, select_designs
 from dse.explain.switch_points import SwitchPoints
-from dse.explain.targets import free_objectives, main_objective
+from dse.explain.targets import free_objectives
 from dse.model.quantity import Array
 from dse.model.values import as_data, percent, show, worded
 from dse.result.record import Result

@@ -11,8 +11,8 @@ Modules:
 * ``split``: the work of accelerators and host;
 * ``acceleration``: time, speedup, bounds and area of accelerators: :func:`offload_functions`;
 * ``engine_calls``: functions as calls of a shared engine, and the program around them;
-* ``verdict``: :func:`verdicts`, the benefit of each function, and :func:`best_cut`, the best
-  functions of a call tree;
+* ``verdict``: :func:`verdicts`, the benefit of each function;
+* ``call_tree_cut``: :func:`best_cut`, the best functions of a call tree;
 * ``analysis``: the time of a program by part, its limits, and its growth;
 * ``laws``: laws of growth from counts, and their text;
 * ``report``: sections of the report.
@@ -25,12 +25,12 @@ from objectives.communication.acceleration import (
     idle_functions,
     offload_functions,
 )
+from objectives.communication.call_tree_cut import best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.engine_calls import function_calls, program_run, run_response
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication.verdict import (
     Setting,
-    best_cut,
     kept_table,
     verdict,
     verdict_table,

@@ -43,9 +43,10 @@ from objectives.communication.analysis import (
     memory_wall,
     speedups,
 )
+from objectives.communication.call_tree_cut import best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.laws import Law, Notation, law_text
-from objectives.communication.verdict import Setting, best_cut, kept_table, verdict_table
+from objectives.communication.verdict import Setting, kept_table, verdict_table
 from objectives.quantities import workloads_used
 
 FACTORS = 2.0 ** np.arange(11)

@@ -13,6 +13,7 @@ import pytest
 import dse
 from dse.evaluate.space import Choice, Integer, Real, Space
 from dse.explain.advice import first_change
+from dse.explain.benefit import list_benefits
 from dse.explain.changes import (
     ENTRY,
     SPACE,
@@ -25,7 +26,6 @@ from dse.explain.changes import (
 )
 from dse.explain.explanation import Explanation, explain
 from dse.explain.sensitivity import STUDY, VARIABLE, gain_factor
-from dse.explain.targets import list_benefits
 from dse.model.values import worded
 from dse.study.alternatives import alternatives
 from tests.explain.examples import content, study

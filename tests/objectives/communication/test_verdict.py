@@ -23,9 +23,10 @@ from objectives.communication import (
     verdict_table,
     verdicts,
 )
+from objectives.communication.call_tree_cut import best_antichain
 from objectives.communication.dataflow import CallTree, Chain
 from objectives.communication.split import split, whole
-from objectives.communication.verdict import Change, best_antichain
+from objectives.communication.verdict import Change
 from objectives.logca import speedup
 from tests.communication_examples import Machine, antichains, profile_of
 

@@ -262,6 +262,13 @@ class Study(ResolvedStudy):
         ------
         InputError
             If ipywidgets is not installed.
+
+        Examples
+        --------
+        In a notebook:
+
+        >>> import dse
+        >>> dse.load("studies/crypto.toml").explore()  # doctest: +SKIP
         """
         try:
             from dse.live.notebook import Explorer

@@ -243,7 +243,11 @@ def _cost(objectives: Sequence[Objective], front: pd.DataFrame, benefit: str) ->
     """Return the objective that a benefit is traded for."""
     good = {o.name: -o.sign * front[o.name].astype(np.float64).rank() for o in objectives}
     with np.errstate(invalid="ignore", divide="ignore"):  # a constant column has no correlation
-        agree = {n: np.nan_to_num(good[benefit].corr(g)) for n, g in good.items() if n != benefit}
+        agree = {
+            n: np.nan_to_num(good[benefit].corr(g, min_periods=2))
+            for n, g in good.items()
+            if n != benefit
+        }
     minimized = [o.name for o in objectives if o.name in agree and o.direction == "minimize"]
     traded = [n for n in minimized if agree[n] < 0]
     return min(traded or [n for n in agree if agree[n] < 0] or minimized or list(agree),

@@ -162,9 +162,18 @@ def scenario_labels(model_graph: ModelGraph, objective: Objective) -> list[str]:
     labels = []
     for k in range(objective.scenarios):
         one = scenario(objective.conditions, k)
-        words = [f"{n} = {show(one[n], model_graph.quantities[n].unit)}" for n in varied]
+        words = [_describe_condition(model_graph, n, one[n]) for n in varied]
         labels.append(", ".join([*words, f"weight {number(weights[k])}"] if weights else words))
     return labels
+
+
+def _describe_condition(model_graph: ModelGraph, name: str, value: float) -> str:
+    """Return an input of a scenario in words; the name of the object if it selects one."""
+    for key, resource in model_graph.resources.items():
+        names = resource.names(model_graph.constants[key]) if resource.names else {}
+        if name in names:
+            return str(names[name][int(value)])
+    return f"{name} = {show(value, model_graph.quantities[name].unit)}"
 
 
 def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:

@@ -213,6 +213,8 @@ class Resource:
     unknown : callable or None
         Takes the object. Returns in sentences the data that it lacks and that results depend on:
         the answer of a study begins with them.
+    names : callable or None
+        Takes the object. Returns the names from which a quantity selects one by its place.
     """
 
     load: Callable[[str], Any]
@@ -223,3 +225,4 @@ class Resource:
     including: Callable[[Any, Sequence[str]], Any] | None = None
     kept: Callable[[Any], Mapping[str, tuple[str, str]]] | None = None
     unknown: Callable[[Any], Sequence[str]] | None = None
+    names: Callable[[Any], Mapping[str, Sequence[str]]] | None = None

@@ -33,6 +33,7 @@ Programs: TypeAlias = Annotated[
         Dataflows.including,
         lambda programs: programs.kept(),
         Dataflows.unknown,
+        lambda programs: {"workload": [p.program for p in programs.programs]},
     ),
 ]
 Selection: TypeAlias = Annotated[

@@ -67,7 +67,12 @@ def _graphs(program: Program, name: str) -> tuple[Graph, ...]:
 
 Profiles: TypeAlias = Annotated[
     Workloads,
-    Resource(Workloads.load, "profile of a program, or a folder of them", Workloads.greatest),
+    Resource(
+        Workloads.load,
+        "profile of a program, or a folder of them",
+        Workloads.greatest,
+        names=lambda workloads: {"workload": workloads.names},
+    ),
 ]
 CacheConfiguration: TypeAlias = Annotated[
     Floats,

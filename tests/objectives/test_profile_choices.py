@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dse
+from dse.explain.breakdown import scenario_labels
 from dse.problems import InputError
 
 PROFILES = Path(__file__).parents[2] / "studies" / "profiles"
@@ -81,3 +82,10 @@ def test_a_section_that_is_none_is_reported(section: str, meant: str, tmp_path: 
     (problem,) = raised.value.problems
     assert problem.where == "report.sections[1]"
     assert f"did you mean '{meant}'?" in problem.remedy
+
+
+def test_a_scenario_has_the_name_of_its_program() -> None:
+    study = dse.load(PROFILES.parent / "cpu_accelerator.toml")
+    objective = study.evaluator.objectives[0]
+    names = [path.stem for path in sorted(PROFILES.glob("*.json"))]
+    assert scenario_labels(study.evaluator.model_graph, objective) == names

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,12 @@ STUDIES = sorted((ROOT / "studies").glob("*.toml"))
 ANSWERS = (
     "# Answers of the shipped studies\n\n"
     "The terminal shows these lines for each study, at 80 columns.\n"
+)
+REPORT = (
+    "## A report\n\n"
+    "This is the report of `crypto`, as `dse run` writes it.\n"
+    "Click a design, change the preferences, or [open it in a separate page](crypto.html).\n\n"
+    '<iframe class="report" src="crypto.html" title="The report of crypto" loading="lazy"></iframe>\n'
 )
 QUESTIONS = {
     "compress": "Should compression move to an engine that 64 threads share?",
@@ -67,7 +74,7 @@ def page() -> str:
         "Copy a study with its command, run it, and change its numbers.\n"
     )
     cards = "\n".join(card(path.stem) for path in STUDIES)
-    return f'{head}\n<div class="cards" markdown>\n\n{cards}\n</div>\n'
+    return f'{head}\n<div class="cards" markdown>\n\n{cards}\n</div>\n\n{REPORT}'
 
 
 def answers(path: Path, run: Path) -> str:
@@ -119,6 +126,8 @@ if __name__ == "__main__":
             run = Path(folder) / study.stem
             texts.append(answers(study, run))
             draw(study, dse.load_result(run))
+            if study.stem == "crypto":
+                shutil.copy(run / "report.html", FOLDER / "crypto.html")
     (FOLDER / "answers.md").write_text("\n".join(texts), encoding="utf-8")
     digests = {path.stem: digest_study(path) for path in STUDIES}
     (FOLDER / "studies.json").write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")

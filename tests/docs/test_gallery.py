@@ -27,6 +27,7 @@ def test_a_picture_is_as_new_as_its_study(path: Path) -> None:
 
 def test_the_page_is_written_by_its_program() -> None:
     assert (GALLERY.FOLDER / "index.md").read_text(encoding="utf-8") == GALLERY.page()
+    assert "<title>crypto" in (GALLERY.FOLDER / "crypto.html").read_text(encoding="utf-8")
 
 def read_answers() -> dict[tuple[str, str], list[str]]:
     """Return the lines that each command printed, by study and command."""

@@ -107,7 +107,7 @@ function splitUnit(words) {
 }
 
 // lines
-function answerLines(row) {
+function answerLines(row, isRecommended) {
   const explained = data.explanations[designs[row]], lines = [];
   const add = (label, ...words) => { if (words.some(Boolean)) lines.push(make("div", {}, make("dt", {}, label), make("dd", {}, ...words))); };
   if (explained) {
@@ -115,14 +115,14 @@ function answerLines(row) {
     const near = nearestLimit(row);
     add("Bottleneck", explained.limits || (top ? "" : near), top && !explained.limits ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained}` : "");
     const next = nextStep(explained.changes);
-    add("Next step", next ? stepWords(next) : "no single change within the space gains more than it costs");
+    if (isRecommended) add("Next step", next ? stepWords(next) : "no single change within the space gains more than it costs");
   } else {
     add("Bottleneck", nearestLimit(row));
     add("More", make("code", {}, data.explain + designs[row]));
   }
   const [check] = overview.assumptions;
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
-  add("Confidence", [complete[0].toLowerCase(), assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
+  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
   return lines;
 }
 /* The best trade that keeps the main objective and gains more than it costs. */
@@ -150,7 +150,7 @@ function showAnswer() {
   $("tiles").hidden = $("built").hidden = row === null;
   if (row === null) return;
   $("tiles").replaceChildren(...objectives.map((objective) => tile(objective, row)));
-  $("lines").replaceChildren(...answerLines(row));
+  $("lines").replaceChildren(...answerLines(row, role === "recommended"));
   $("diagram").replaceChildren(...diagram(row));
 }
 

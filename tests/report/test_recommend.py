@@ -86,6 +86,8 @@ def test_a_front_without_a_beneficial_design_recommends_to_build_nothing(
     assert lines[0] == "Build nothing."
     assert lines[1].startswith(f"The nearest is design {best}: ")
     assert "nearest" in recommended(chrome)
+    shown = by_id(chrome, "lines").text
+    assert "Confidence" in shown and "Next step" not in shown
 
 
 def test_the_page_and_the_saved_study_recommend_as_the_run_does(

@@ -203,8 +203,6 @@ class Measured:
     """What calls took on average [s], and what was carried."""
 
     call_time: Estimate  # from the request's arrival to the end of its call
-    call_time_p95: float
-    call_time_p99: float
     host_wait: Estimate  # for the thread and the window, before set-up
     link_wait: Estimate
     engine_time: Estimate  # from reaching the engine to the end
@@ -257,8 +255,6 @@ def simulate(system: System, calls_offered: int, seed: int) -> Measured:
         rate = system.contexts * len(phases) / held / system.simulated
     return Measured(
         call_time=Estimate.of((end - request) * clock),
-        call_time_p95=float(np.quantile(end - request, 0.95)) * clock,
-        call_time_p99=float(np.quantile(end - request, 0.99)) * clock,
         host_wait=Estimate.of((begun - request) * clock),
         link_wait=Estimate.of((sent - joined) * clock),
         engine_time=Estimate.of((end - arrived) * clock),

@@ -25,9 +25,7 @@ from dse.result.files import write_whole
 from dse.result.record import CUT_SHORT, Certificate, Column, Cut, Result, Role
 from dse.search.base import UNLIMITED, Progress
 from dse.search.diagnosis import (
-    describe_skipped,
     explain_undefined,
-    note_skipped,
 )
 from dse.search.formulation import review_study
 from dse.search.outcome import Outcome, count_distinct
@@ -77,7 +75,6 @@ def result_of(
         notes=(
             *study.notes,
             *_resumed(before),
-            *note_skipped(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
             *([] if stopped in CUT_SHORT else _review(study.evaluator, outcome)),
@@ -107,7 +104,7 @@ def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
 
 def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certificate:
     tally, plan = outcome.tally, study.plan
-    statement = describe_skipped(outcome) if tally.raised else outcome.statement
+    statement = outcome.statement
     if _broken(study.evaluator, tally):
         statement += " Designs that break what a model requires are infeasible: see the notes."
     if outcome.complete:
@@ -126,7 +123,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         error = why.startswith("error: ")
         statement += f" The search ended {'with an ' if error else 'because '}{why}."
     return Certificate(
-        outcome.complete and not tally.raised,
+        outcome.complete,
         plan.method,
         study.evaluator.space.size,
         tally.evaluated,
@@ -136,7 +133,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         stopped,
         outcome.numbered,
         distinct=count_distinct(outcome.evaluated.objectives[outcome.on_front]),
-        **(_proven(outcome) if not tally.raised else {}),
+        **_proven(outcome),
     )
 
 

@@ -168,8 +168,8 @@ def limit(seconds: float) -> int:
         cover, beyond = Cover.empty(len(evaluator.signs)), Cover.empty(len(evaluator.signs))
         cover = cover.added(front(outcome)[1] * evaluator.signs)
         beyond = beyond.added(front(long)[1] * evaluator.signs)
-        none, same = np.zeros(len(evaluator.signs)), np.ones(len(evaluator.signs))
-        true = find_factor(cover, beyond.points, same, none)
+        same = np.ones(len(evaluator.signs))
+        true = find_factor(cover, beyond.points, same)
         refuted += not true <= gap.reached
         print(
             f"{name:28} ended after {took:.1f} s, {worked:.1f} of the processor, "

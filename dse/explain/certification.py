@@ -213,7 +213,6 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     common, apart = (gap, 0.0), result.certificate.tolerances
     every = [apart.get(o.name, common) for o in evaluator.objectives]
     share, amount = np.maximum(np.array(every, dtype=np.float64), [_ROUNDING, 0.0]).T
-    floor = np.array([study.plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
     tried, feasible = 0, 0
     for points in _tried(study, result, designs, np.random.default_rng(seed)):
         low, tried = tried, tried + len(next(iter(points.values())))
@@ -221,7 +220,7 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
         rows = np.flatnonzero(judged.feasible)
         feasible += len(rows)
         signed = (judged.objectives * evaluator.signs)[rows]
-        better = ~cover.weakly(relax_points(signed, share, floor, amount))
+        better = ~cover.weakly(relax_points(signed, share, amount))
         if better.any():
             row = rows[np.argmax(better)]
             labels = evaluator.space.labels({n: v[row : row + 1] for n, v in points.items()})

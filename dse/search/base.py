@@ -62,8 +62,6 @@ class SearchSettings:
         The fraction by which the front may miss the best in each objective; 0 for none.
     tolerances : mapping of str to Tolerance
         Tolerances of single objectives; these replace `tolerance`.
-    floor : mapping of str to float
-        By objective, the value below which the tolerance is a fraction of this value.
     reason : str
         Why this method was chosen, if the study names none.
     guided : SearchSettings or None
@@ -82,7 +80,6 @@ class SearchSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
     tolerance: float = 0.0
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
-    floor: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     guided: SearchSettings | None = None
     bounded: SearchSettings | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -89,8 +89,6 @@ class Gap:
         Fraction of the space that was evaluated or proven not to matter.
     rests_on : tuple of Ground
         The basis of the bounds.
-    floor : mapping of str to float
-        By objective, the value below which the tolerance is a fraction of this value.
     unbounded : tuple of str
         The objectives for which no finite tolerance holds yet.
     missing : tuple of str
@@ -103,7 +101,6 @@ class Gap:
     boxes: int
     decided: float
     rests_on: tuple[Ground, ...] = ()
-    floor: Mapping[str, float] = field(default_factory=dict)
     unbounded: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 

@@ -127,10 +127,9 @@ def compare_with_front(
     tolerances = [gap.tolerances.get(o.name, Tolerance(gap.reached)) for o in objectives]
     fractions = np.array([max(tolerance.fraction, ROUNDING) for tolerance in tolerances])
     amounts = np.array([tolerance.amount for tolerance in tolerances])
-    floors = np.array([gap.floor.get(o.name, 0.0) for o in objectives])
     rows = np.flatnonzero(again.feasible)
     signed = (again.objectives * evaluator.signs)[rows]
-    limit = relax_points(signed, fractions, floors, amounts)
+    limit = relax_points(signed, fractions, amounts)
     for row in rows[~cover.weakly(limit)][:1].tolist():
         values = ", ".join(
             f"{o.name} = {show_exactly(float(v), o.unit)}"

@@ -116,12 +116,8 @@ Number = Finite | StrictStr
 
 Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_]\w*$")]
 """The name of a quantity."""
-Weights = Annotated[list[Annotated[Finite, Field(ge=0)]], Field(min_length=1)]
+Weights = list[Annotated[Finite, Field(ge=0)]]
 """How much each of some scenarios counts."""
-WeightsTable = Annotated[
-    Annotated[Weights, Tag("one list")] | Annotated[dict[str, Weights], Tag("by input")],
-    Discriminator(lambda value: "by input" if isinstance(value, dict) else "one list"),
-]
 
 
 TABLES: dict[str, type[Table]] = {}
@@ -432,16 +428,10 @@ class ObjectiveTable(Table):
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
         default_factory=dict, description="scenarios: every combination of these values"
     )
-    reduce: Literal["mean", "min", "max", "harmonic mean", "quantile", "worst"] | Share | None = (
-        Field(None, description='how scenarios become one number; a fraction such as "95 %"')
+    reduce: Literal["mean", "min", "max", "harmonic mean", "worst"] | Share | None = Field(
+        None, description='how scenarios become one number; a fraction such as "95 %"'
     )
-    quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = Field(
-        None, description='the level for reduce = "quantile"'
-    )
-    weights: WeightsTable = Field(
-        default_factory=list,
-        description="the weights of scenarios in a mean: one list, or one list per input",
-    )
+    weights: Weights = Field(default_factory=list, description="the weights of scenarios in a mean")
     weight: Annotated[StrictFloat, Field(gt=0, le=100)] = Field(
         1.0, description="how much it counts in the choice of the recommended design"
     )
@@ -487,10 +477,6 @@ class SearchTable(Table):
         0.0,
         description='of bound: a fraction such as 0.01 or "1 %", 0 for the exact front; or by'
         ' objective, a fraction or an amount such as "100 LUT"; 0 for objectives not listed',
-    )
-    floor: dict[str, Number] = Field(
-        default_factory=dict,
-        description="of bound, by objective: the tolerance is a fraction of the value or of this",
     )
     options: dict[str, Any] = Field(default_factory=dict, description="the sampler's own options")
 

@@ -28,7 +28,7 @@ from dse.study.schema import (
     UncertainTable,
 )
 
-_KINDS = ("number", "model name", "one list", "by input")
+_KINDS = ("number", "model name")
 """What pydantic puts into the place of an error besides the names of tables."""
 _EXPECTED = {
     "string_type": "a text",

@@ -269,21 +269,15 @@ def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope)
     units = {objective.name: objective.unit for objective in objectives}
     place, given = Place("search"), table.tolerance
     by_objective = given if isinstance(given, dict) else {}
-    for key, names in (("tolerance", by_objective), ("floor", table.floor)):
-        for name in names.keys() - units.keys():
-            message = f"'{name}' is not an objective"
-            scope.add(place / key / name, message, nearest(name, units))
+    for name in by_objective.keys() - units.keys():
+        message = f"'{name}' is not an objective"
+        scope.add(place / "tolerance" / name, message, nearest(name, units))
     tolerance = Tolerance()
     if not isinstance(given, dict):
         tolerance = _tolerance(scope, place / "tolerance", "tolerance", given, "1")
     tolerances = {
         name: _tolerance(scope, place / "tolerance" / name, name, value, units[name])
         for name, value in by_objective.items()
-        if name in units
-    }
-    floor = {
-        name: _amount(scope, place / "floor" / name, name, value, units[name])
-        for name, value in table.floor.items()
         if name in units
     }
     return SearchSettings(
@@ -295,7 +289,6 @@ def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope)
         table.options,
         tolerance.fraction,
         tolerances,
-        floor,
     )
 
 

@@ -195,14 +195,10 @@ objective.2.over.size = [1, -1] => objective[2].over.size: domain
 objective.2.at = {size = 1} => objective[2].over.size: also bound by at
 objective.2.reduce = - => objective[2].reduce: "harmonic mean" & objective[2].weights: with a mean
 objective.2.reduce = "max" => objective[2].weights: go with a mean | "harmonic mean"
-objective.2.reduce = "quantile"; objective.2.weights = - => objective[2].quantile: go together
 objective.2.weights = [1, 2, 3] => objective[2].weights: 3 numbers for 2 scenarios | per scenario
 objective.2.weights = [0, 0] => objective[2].weights: are all 0
 objective.2.weights = [-1, 2] => objective[2].weights[1]: -1 | 0
 objective.2.weights = [1e308, 1e308] => objective[2].weights: too large a sum
-objective.2.weights = {sise = [1, 2]} => objective[2].weights.sise: did you mean 'size'?
-objective.2.weights = {size = [1, 2, 3]} => objective[2].weights.size: 3 numbers for 2 values
-objective.2.weights = {size = 3} => objective[2].weights.size: is not a list
 objective.2.weights = "x" => objective[2].weights: is not a list
 objective.3 = {minimize = "area", at = {lanes = 2}} => space: no variable changes objective 'area'
 objective.3.reduce = "mean" => objective[3].reduce: no scenarios
@@ -252,7 +248,6 @@ search = {method = "exhaustive"}; space.width = {real = [1, 9]}; inputs.width = 
 search = {method = "bound", tolerance = "11"} => search.tolerance: is 11 | 0 to 10
 search = {method = "bound", tolerance = {aera = 0.1}} => search.tolerance.aera: 'area'
 search = {method = "bound", tolerance = {area = "1 s"}} => search.tolerance.area: 's'
-search = {method = "bound", floor = {area = -1}} => search.floor.area: 0 or more
 regions.objective = "shrt" => regions.objective: 'short'
 regions = {axis = "time", low = 1, high = 9} => regions.axis: is an output
 regions.axis = "sise" => regions.axis: 'size'

@@ -225,13 +225,11 @@ def _covered(block: _Block, points: Array, strict: bool) -> NDArray[np.bool_]:
     return np.asarray(all_of.any(axis=1))
 
 
-def relax_points(
-    points: Array, tolerance: Array, floor: Array, amount: Array | float = 0.0
-) -> Array:
+def relax_points(points: Array, tolerance: Array, amount: Array | float = 0.0) -> Array:
     """Return points made worse by a relative tolerance, less being better.
 
     A value v becomes v (1 + ε); one below 0, which is of an objective to be maximized, v / (1 + ε);
-    each at least v + ε times the floor, and v + the amount.
+    each at least v + the amount.
 
     Parameters
     ----------
@@ -239,14 +237,12 @@ def relax_points(
         Signed, less being better.
     tolerance : ndarray, shape (objectives,)
         ε of each objective.
-    floor : ndarray, shape (objectives,)
-        Of each objective, 0 or more.
     amount : ndarray, shape (objectives,), optional
         Of each objective, 0 or more.
     """
     factor = 1.0 + tolerance
     worse = np.where(points < 0, points / factor, points * factor)
-    return np.asarray(np.maximum(worse, points + np.maximum(tolerance * floor, amount)))
+    return np.asarray(np.maximum(worse, points + amount))
 
 
 def count_doublings(
@@ -254,7 +250,6 @@ def count_doublings(
     ideal: Array,
     most: NDArray[np.int8],
     tolerance: Array,
-    floor: Array,
     amount: Array | float = 0.0,
 ) -> NDArray[np.int8]:
     """Return by how many doublings of a tolerance nothing found covers ideal points.
@@ -264,7 +259,7 @@ def count_doublings(
     most : ndarray of int, shape (points,)
         The result of the box before its last halving. The test goes down from there: it ends early
         for a covered point, and visits the whole cover for an uncovered one.
-    tolerance, floor, amount : ndarray, shape (objectives,)
+    tolerance, amount : ndarray, shape (objectives,)
         See `relax_points`.
 
     Returns
@@ -277,24 +272,22 @@ def count_doublings(
     for level in range(DOUBLINGS - 1, 0, -1):
         rows = np.flatnonzero(found == level + 1)
         factor = 2.0**level
-        wide = relax_points(ideal[rows], factor * tolerance, floor, factor * np.asarray(amount))
+        wide = relax_points(ideal[rows], factor * tolerance, factor * np.asarray(amount))
         found[rows[cover.weakly(wide)]] = level
     return found
 
 
-def find_factor(
-    cover: Cover, ideal: Array, share: Array, floor: Array, amount: Array | float = 0.0
-) -> float:
+def find_factor(cover: Cover, ideal: Array, share: Array, amount: Array | float = 0.0) -> float:
     """Return the factor of tolerances, to a hundredth, with which designs cover ideal points.
 
     Parameters
     ----------
-    share, floor, amount : ndarray, shape (objectives,)
+    share, amount : ndarray, shape (objectives,)
         See `relax_points`: shares and amounts are taken times the factor.
     """
 
     def uncovered(rows: Array, factor: float) -> Array:
-        found = relax_points(rows, factor * share, floor, factor * np.asarray(amount))
+        found = relax_points(rows, factor * share, factor * np.asarray(amount))
         return rows[~cover.weakly(found)]
 
     def least(rows: Array, low: float) -> float:

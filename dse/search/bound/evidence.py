@@ -149,15 +149,13 @@ def _bounded(
             f"Not certified: {gap.decided:.3%} of {space} is decided, by {by}; "
             f"{describe_count(front)} {are} non-dominated among them.{_obstacles(gap)}"
         )
-    low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
-    floors = f", or of {low} for less than that," if low else ""
-    within, each = percent(gap.reached), f"{percent(gap.reached)}{floors} in each objective"
+    within, each = percent(gap.reached), f"{percent(gap.reached)} in each objective"
     if gap.tolerances:
         within = listed(
             f"{show(amount, units[name]) if amount else percent(part)} of {name}"
             for name, (part, amount) in gap.tolerances.items()
         )
-        each = f"that{floors}"
+        each = "that"
     return (
         f"Certified within {within}: for every feasible design of {space}, one on the "
         f"front is worse by at most {each}. {were} "

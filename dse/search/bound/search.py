@@ -162,7 +162,6 @@ class _Bounding:
         names = [objective.name for objective in evaluator.objectives]
         self._tolerance, self._amount = plan.arrays_of_tolerances(names)
         self._exact = not (self._tolerance.any() or self._amount.any())
-        self._floor = np.array([plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
         size = evaluator.space.size
         self._most = np.inf if plan.evaluations == (size or UNLIMITED) else plan.evaluations
         self._numbered = size is not None and size < np.iinfo(np.int64).max
@@ -243,7 +242,6 @@ class _Bounding:
                 state.boxes,
                 self._decided(state),
                 list_grounds(self._ranges),
-                self._plan.floor,
                 self._unbounded(state),
                 tuple(find_missing_declarations(self._ranges)) if len(state.open) else (),
             ),
@@ -254,7 +252,7 @@ class _Bounding:
 
     def _empty(self, clamped: bool) -> _State:
         """Return the state before anything is known."""
-        objectives, constraints = len(self._floor), len(self._evaluator.constraints)
+        objectives, constraints = len(self._tolerance), len(self._evaluator.constraints)
         columns = constraints + (0 if self._numbered else len(self._ranges.axes))
         size = self._evaluator.space.size or 0
         bits = -(-size // 8) if size <= _COUNTED else 0
@@ -319,9 +317,9 @@ class _Bounding:
         """Return the proven tolerance: a fraction, and one per objective if they differ."""
         ideal, cover = state.open.ideal, state.cover
         if not self._plan.tolerances:
-            share = find_factor(cover, ideal, np.ones(len(self._floor)), self._floor)
+            share = find_factor(cover, ideal, np.ones(len(self._tolerance)))
             return max(share, self._plan.tolerance), {}
-        factor = max(find_factor(cover, ideal, self._tolerance, self._floor, self._amount), 1.0)
+        factor = max(find_factor(cover, ideal, self._tolerance, self._amount), 1.0)
         every = zip(self._evaluator.objectives, self._tolerance, self._amount, strict=True)
         found = {o.name: Tolerance(factor * float(s), factor * float(a)) for o, s, a in every}
         return (factor * float(self._tolerance.max()) if np.isfinite(factor) else np.inf), found
@@ -336,7 +334,7 @@ class _Bounding:
         share, amount = self._tolerance, self._amount
         if not self._plan.tolerances:
             share = np.ones(len(names))
-        worse = relax_points(state.open.ideal, HUGE * share, self._floor, HUGE * amount)
+        worse = relax_points(state.open.ideal, HUGE * share, HUGE * amount)
         open_ = (worse < state.cover.points.min(axis=0)).any(axis=0)
         return tuple(name for name, is_open in zip(names, open_, strict=True) if is_open)
 
@@ -385,7 +383,7 @@ class _Bounding:
             small = self._undominated(state.cover, small.rows(slice(piece, None)))
             piece = min(2 * piece, _PIECE)
         if state.clamped and undefined:  # at another end it may have one
-            root = whole(self._root(clamped=False), len(self._floor))
+            root = whole(self._root(clamped=False), len(self._tolerance))
             state = replace(state, clamped=False, open=root)
         if len(state.cover) > 1.2 * state.swept:  # else a box is compared when it is taken
             still = self._undominated(state.cover, state.open)
@@ -457,7 +455,7 @@ class _Bounding:
         found = Open(boxes, bounds.ideal, widths, age, miss, never(len(age)))
         found = found.rows(bounds.possible)
         found = self._undominated(state.cover, found)
-        least = self._tolerance, self._floor, self._amount
+        least = self._tolerance, self._amount
         miss = count_doublings(state.cover, found.ideal, found.miss, *least)
         opened = replace(found, miss=miss)
         return replace(state, open=opened, boxes=state.boxes + len(boxes.level))
@@ -467,7 +465,7 @@ class _Bounding:
         if self._exact:
             covered = cover.strictly(boxes.ideal, boxes.asked)
         else:
-            worse = relax_points(boxes.ideal, self._tolerance, self._floor, self._amount)
+            worse = relax_points(boxes.ideal, self._tolerance, self._amount)
             covered = cover.weakly(worse, boxes.asked)
         left = boxes.rows(~covered)
         return replace(left, asked=np.full(len(left), cover.mark, dtype=np.int32))
@@ -553,7 +551,7 @@ class _Bounding:
         def relaxed(values: Array) -> Array:
             if self._exact:
                 return values
-            part = self._tolerance / _THINNED, self._floor, self._amount / _THINNED
+            part = self._tolerance / _THINNED, self._amount / _THINNED
             return relax_points(values, *part)
 
         def promising(rows: slice) -> Array:

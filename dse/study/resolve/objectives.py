@@ -13,7 +13,6 @@ import numpy as np
 
 from dse.evaluate.criteria import Conditions, Direction, Objective, Reduction, chosen
 from dse.model.values import plural
-from dse.problems import nearest
 from dse.study.design_table import RESERVED
 from dse.study.findings import Place
 from dse.study.resolve.scope import Scope, shown
@@ -79,7 +78,7 @@ def _objective(
         return None
     sampled = needs_samples(scope.model_graph, [quantity], {**at, **over})
     _check_reduction(scope, place, table, sampled)
-    reduction = resolve_reduction(table.reduce, table.maximize is None, table.quantile)
+    reduction = resolve_reduction(table.reduce, table.maximize is None)
     if table.weights and table.over and reduction is not None:
         over, weights = _resolve_weights(scope, place / "weights", table, over)
         reduction = replace(reduction, weights=weights)
@@ -104,9 +103,7 @@ def _objective(
     )
 
 
-def resolve_reduction(
-    reduce: str | None, upper: bool, quantile: float | None = None
-) -> Reduction | None:
+def resolve_reduction(reduce: str | None, upper: bool) -> Reduction | None:
     """Read how scenarios become one number; None if the study does not say.
 
     Parameters
@@ -122,20 +119,17 @@ def resolve_reduction(
         share = float(reduce.strip().removesuffix("%")) / 100.0
         return Reduction("quantile", share if upper else 1.0 - share, label=reduce.strip())
     how: Any = reduce
-    return Reduction(how, 0.5 if quantile is None else quantile)
+    return Reduction(how)
 
 
 def _check_reduction(scope: Scope, place: Place, table: ObjectiveTable, sampled: bool) -> None:
     """Check that the study says how scenarios become one number, if it has some."""
     if table.over and table.reduce is None:
-        remedy = 'give reduce = "mean", "min", "max", "harmonic mean" or "quantile"'
+        remedy = 'give reduce = "mean", "worst", "95 %", "min", "max" or "harmonic mean"'
         scope.add(place / "reduce", "is missing: an objective over scenarios needs it", remedy)
     if table.reduce and not table.over and not sampled:
         remedy = "give over = { input = [...] }, or an uncertain input"
         scope.add(place / "reduce", "has no scenarios to reduce", remedy)
-    if (table.reduce == "quantile") != (table.quantile is not None):
-        message = 'reduce = "quantile" and quantile = q go together'
-        scope.add(place / "quantile", message, "q is in [0, 1]")
     if table.weights and table.reduce not in ("mean", "harmonic mean"):
         remedy = 'give reduce = "mean" or "harmonic mean"'
         scope.add(place / "weights", "go with a mean", remedy)
@@ -205,10 +199,9 @@ def _resolve_scenarios(scope: Scope, place: Place, given: Mapping[str, list[Any]
 def _resolve_weights(
     scope: Scope, place: Place, table: ObjectiveTable, scenarios: Conditions
 ) -> tuple[Conditions, tuple[float, ...]]:
-    """Read ``weights``: a list with one number per scenario, or a list per input of ``over``.
+    """Read ``weights``: one number per scenario.
 
-    Of lists by input, a scenario's weight is the product; the values of an input without a list
-    have equal weights. Scenarios of weight 0 are left out, whatever their values are.
+    Scenarios of weight 0 are left out, whatever their values are.
 
     Returns
     -------
@@ -217,11 +210,7 @@ def _resolve_weights(
     """
     if not _check_weights(scope, place, table):
         return scenarios, ()
-    if isinstance(table.weights, dict):
-        lists = [table.weights.get(name, [1] * len(values)) for name, values in table.over.items()]
-        weights = np.array([math.prod(row) for row in itertools.product(*lists)], dtype=float)
-    else:
-        weights = np.array(table.weights, dtype=float)
+    weights = np.array(table.weights, dtype=float)
     if any(isinstance(v, tuple) and len(v) != len(weights) for v in scenarios.values()):
         return scenarios, ()  # a value has a problem
     if not weights.any():
@@ -233,26 +222,14 @@ def _resolve_weights(
 
 
 def _check_weights(scope: Scope, place: Place, table: ObjectiveTable) -> bool:
-    """Check that there are as many weights as scenarios, or as values of each input."""
+    """Check that there are as many weights as scenarios."""
     over = table.over
-    if isinstance(table.weights, dict):
-        for name, weights in table.weights.items():
-            if name not in over:
-                message = f"'{name}' is not an input of over"
-                scope.add(place / name, message, nearest(name, over))
-                return False
-            if len(weights) != len(over[name]):
-                values = plural(len(over[name]), "value")
-                message = f"has {plural(len(weights), 'number')} for {values}"
-                scope.add(place / name, message, "give one per value")
-                return False
-        return True
     count, given = math.prod(len(values) for values in over.values()), len(table.weights)
     if given != count:
         message = f"has {plural(given, 'number')} for {plural(count, 'scenario')}"
         remedy = (
             f"give one per combination of {' and '.join(over)}, of which the values of the last "
-            "change first; or a list for each"
+            "change first"
         )
         scope.add(place, message, remedy if len(over) > 1 else "give one per scenario")
     return given == count

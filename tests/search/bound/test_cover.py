@@ -7,8 +7,6 @@ import pytest
 
 from dse.search.bound.cover import Cover, find_factor
 
-NONE = np.zeros(3)
-
 
 def _factor(cover: np.ndarray, ideal: np.ndarray) -> float:
     """Return the least ε with which each point has a design c ≤ (1 + ε) p, all above 0."""
@@ -25,7 +23,7 @@ def test_the_factor_is_that_of_the_point_that_needs_most(seed: int, farthest: fl
     points = rng.random((700, 3)) + 1.2
     cover = Cover.empty(3)
     cover = cover.added(points)
-    found, true = find_factor(cover, ideal, np.ones(3), NONE), _factor(points, ideal)
+    found, true = find_factor(cover, ideal, np.ones(3)), _factor(points, ideal)
     assert true <= found * (1 + 1e-12)
     assert found <= 1.01 * true
 
@@ -33,6 +31,6 @@ def test_the_factor_is_that_of_the_point_that_needs_most(seed: int, farthest: fl
 def test_what_nothing_covers_and_what_is_covered_anyway() -> None:
     cover = Cover.empty(3)
     cover = cover.added(np.array([[1.0, 1.0, np.inf]]))
-    assert find_factor(cover, np.ones((1, 3)), np.ones(3), NONE) == np.inf
-    assert find_factor(cover, np.full((1, 3), np.inf), np.ones(3), NONE) <= 1e-8
-    assert find_factor(cover, np.zeros((0, 3)), np.ones(3), NONE) == 0.0
+    assert find_factor(cover, np.ones((1, 3)), np.ones(3)) == np.inf
+    assert find_factor(cover, np.full((1, 3), np.inf), np.ones(3)) <= 1e-8
+    assert find_factor(cover, np.zeros((0, 3)), np.ones(3)) == 0.0

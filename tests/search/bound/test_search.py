@@ -54,9 +54,7 @@ def assert_equal(found: Outcome, whole: Outcome) -> None:
 def covers(found: Outcome, whole: Outcome, signs: Array, tolerance: float) -> bool:
     cover = Cover.empty(len(signs))
     cover = cover.added(front(found)[1] * signs)
-    wanted = relax_points(
-        front(whole)[1] * signs, np.full(len(signs), tolerance), np.zeros(len(signs))
-    )
+    wanted = relax_points(front(whole)[1] * signs, np.full(len(signs), tolerance))
     return bool(cover.weakly(wanted).all())
 
 
@@ -145,7 +143,7 @@ def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
     values = (judged.objectives * evaluator.signs)[judged.feasible]
     assert len(values) > 20
     share = np.full(4, outcome.gap.reached)
-    assert cover.weakly(relax_points(values, share, np.zeros(4))).all()
+    assert cover.weakly(relax_points(values, share)).all()
 
 
 def test_the_gap_of_the_crypto_study_closes_with_finer_variables() -> None:
@@ -239,29 +237,7 @@ def test_a_continuum_is_covered_within_the_tolerance() -> None:
     points = np.column_stack([true.cost, -true.gain])[size * speed <= 20]
     cover = Cover.empty(2)
     cover = cover.added(result.front.points)
-    assert cover.weakly(relax_points(points, np.full(2, 0.01), np.zeros(2))).all()
-
-
-def low(size: _Size, speed: _Speed) -> Made:
-    found = made(size, speed)
-    return Made(found.cost - 1.0, found.gain - 3.0)
-
-
-def test_near_zero_the_tolerance_is_a_share_of_the_floor() -> None:
-    floor = {"cost": 1, "gain": 1}
-    result = study(monotonic(**DECLARED)(low), None, tolerance=0.01, floor=floor).run()
-    assert result.certificate.complete
-    words = "worse by at most 1 %, or of 1 of cost and 1 of gain for less than that, in each"
-    assert words in result.certificate.statement
-    rng = np.random.default_rng(0)
-    size, speed = rng.uniform(0, 0.1, 20_000), rng.uniform(0, 9, 20_000)
-    true = low(size, speed)
-    cover = Cover.empty(2)
-    cover = cover.added(result.front.points)
-    points = np.column_stack([true.cost, -true.gain])
-    assert cover.weakly(relax_points(points, np.full(2, 0.01), np.ones(2))).all()
-    with pytest.raises(InputError, match=r"search\.floor\.costs: 'costs' is not an objective"):
-        study(made, None, tolerance=0.01, floor={"costs": 1})
+    assert cover.weakly(relax_points(points, np.full(2, 0.01))).all()
 
 
 def test_a_certificate_is_put_to_the_test(tmp_path: Path) -> None:
@@ -306,7 +282,7 @@ def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
     cover = cover.added(outcome.evaluated.objectives[outcome.on_front] * evaluator.signs)
     long = searched(evaluator, "bound", 1e-3)
     points = long.evaluated.objectives[long.on_front] * evaluator.signs
-    assert cover.weakly(relax_points(points, np.full(2, outcome.gap.reached), np.zeros(2))).all()
+    assert cover.weakly(relax_points(points, np.full(2, outcome.gap.reached))).all()
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.001])
@@ -365,12 +341,12 @@ def test_how_far_a_cover_misses_is_counted_in_doublings() -> None:
     cover, points = Cover.empty(2), rng.uniform(1, 2, (500, 2))
     designs = rng.uniform(2, 40, (3_000, 2))
     cover = cover.added(designs)
-    tolerance, floor = np.full(2, 0.01), np.zeros(2)
-    found = count_doublings(cover, points, np.full(500, DOUBLINGS, dtype=np.int8), tolerance, floor)
+    tolerance = np.full(2, 0.01)
+    found = count_doublings(cover, points, np.full(500, DOUBLINGS, dtype=np.int8), tolerance)
     needed = (designs[None] / points[:, None]).max(axis=2).min(axis=1) - 1.0
     doublings = np.clip(np.ceil(np.log2(needed / 0.01)), 1, DOUBLINGS)
     np.testing.assert_array_equal(found, doublings)
-    again = count_doublings(cover, points, found, tolerance, floor)
+    again = count_doublings(cover, points, found, tolerance)
     np.testing.assert_array_equal(again, found)
 
 

@@ -63,7 +63,7 @@ def test_each_objective_may_have_its_own_tolerance() -> None:
     assert "within 20 LUT of area and 1 % of gain" in certificate.statement
     cover = Cover.empty(2)
     cover = cover.added(result.front.points)
-    within = np.array([0.0, 0.01]), np.zeros(2), np.array([20.0, 0.0])
+    within = np.array([0.0, 0.01]), np.array([20.0, 0.0])
     assert cover.weakly(relax_points(points(), *within)).all()
     assert len(result.front.designs) < 400
     assert (
@@ -108,7 +108,7 @@ def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
     assert area.amount > 1e-3
     cover = Cover.empty(2)
     cover = cover.added(outcome.evaluated.objectives[outcome.on_front] * evaluator.signs)
-    within = np.array([0.0, gain.fraction]), np.zeros(2), np.array([area.amount, 0.0])
+    within = np.array([0.0, gain.fraction]), np.array([area.amount, 0.0])
     assert cover.weakly(relax_points(points(), *within)).all()
 
 

@@ -144,16 +144,6 @@ def test_one_scenario_is_its_condition() -> None:
     assert fronts[0].to_numpy().tolist() == fronts[1].to_numpy().tolist()
 
 
-def test_weights_by_input_are_multiplied() -> None:
-    over = {"granularity": SIZES, "complexity": [1, 1.1], "computational_index": [50, 90]}
-    given = {"maximize": "speedup", "over": over, "reduce": "mean"}
-    by_input = study([given | {"weights": {"complexity": [3, 1], "granularity": [1, 2, 5]}}])
-    one_list = [a * b for a in (1, 2, 5) for b in (3, 1) for _ in (50, 90)]
-    same = study([given | {"weights": one_list}])
-    assert by_input.evaluator.objectives == same.evaluator.objectives
-    assert np.array_equal(evaluated(by_input), evaluated(same))
-
-
 def test_a_scenario_of_weight_0_counts_for_nothing() -> None:
     """At 1e300 bytes the time is infinite, and so is each mean in which it counts."""
     over = {"granularity": [64.0, 1024.0, 1e300]}

@@ -275,13 +275,15 @@ def _size(text: str, option: str) -> int:
 
 def _summary(found: Profile, target: Path) -> None:
     from dse.model.values import percent, plural
-    from dse.profile.show.text import library_words
+    from dse.profile.show.text import library_words, thread_lines
 
     run, share = found.run, found.unaccounted.share
     executed = sum(block.executions for block in found.blocks)
     functions = sum(1 for f in found.functions if f.invocations)
     did = f"{plural(executed, 'block execution')} in {plural(functions, 'function')}"
-    lines = [f"{target}: {did}"]
+    threads = thread_lines(found)
+    first = threads[:1] if found.threads and found.threads.most else []
+    lines = [*first, f"{target}: {did}", *(f"  {line}" for line in threads[len(first) :])]
     if not run.complete:
         number = f" {run.signal}" if run.signal else ""
         lines.append(

@@ -28,17 +28,27 @@ from dse.profile.build.runtime_options import (
     compile_runtime,
     compile_settings,
 )
+from dse.profile.build.threads import has_threads
 from dse.profile.build.toolchain import Choice, Toolchain, find_toolchain
 from dse.profile.compiler.parts import Parts, parts_of
 from dse.profile.critical_path.build import build_timed_program
 from dse.profile.critical_path.measure import measure_critical_paths
-from dse.profile.document import CacheLevels, LibraryWork, Profile, Program, Run, Settings
+from dse.profile.document import (
+    CacheLevels,
+    LibraryWork,
+    Profile,
+    Program,
+    Run,
+    Settings,
+    Threads,
+)
 from dse.profile.errors import NotMeasuredError, cannot
+from dse.profile.library.cpu_time import compile_clocks, measure_cpu_fraction
 from dse.profile.library.measure import build_plain_program, measure_libraries
 from dse.profile.run.assembly import Assembly
 from dse.profile.run.inputs import keep_input
 from dse.profile.run.lines import with_lines
-from dse.profile.run.names import function_names
+from dse.profile.run.names import ORIGINS, function_names
 from dse.profile.run.result import read_result
 from dse.profile.run.run import Limits, Outcome, environment, run_program
 
@@ -157,6 +167,8 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
         definitions["DSE_CXX"] = None
     if len(tables["blocks"]) + len(tables["foreign"]) > NARROW:
         definitions["DSE_WIDE"] = None
+    if has_threads(tables["foreign"]):
+        definitions["DSE_THREADS"] = None
     if trace:
         definitions["DSE_TRACE"] = None
     compile_runtime(toolchain, definitions, folder / "runtime.o")
@@ -238,16 +250,45 @@ def profile_program(
         if notice:
             for sentence in forewarned(built.tables["foreign"]):
                 notice(sentence)
-        if not (options.critical_paths or options.libraries):
+        threads = has_threads(built.tables["foreign"])
+        if not (options.critical_paths or options.libraries or threads):
             return measure(built, stdin=stdin, stdout=stdout, progress=progress)
         further = folder / "input"
         with keep_input(stdin, further) as first:
             profile = measure(built, stdin=first, stdout=stdout, progress=progress)
+        if profile.threads:
+            profile = _with_cpu_fraction(profile, profile.threads, built, further, folder, progress)
         if options.libraries:
             profile = _with_libraries(profile, built, further, folder, progress)
         if options.critical_paths:
             profile = _with_critical_paths(profile, built, further, folder, progress)
         return profile
+
+
+def _with_cpu_fraction(
+    profile: Profile,
+    threads: Threads,
+    built: Built,
+    given: Path,
+    folder: Path,
+    progress: Callable[[float, int], None] | None,
+) -> Profile:
+    """Return a profile with the CPU time of its other threads, or the reason why it has none."""
+    options, clocks, result = built.options, folder / "clocks.o", folder / "cpu_time"
+    variables, notes = environment(options.environment), profile.notes
+    try:
+        if not profile.run.complete:
+            raise NotMeasuredError("the run did not complete")
+        compile_clocks(built.toolchain, result, clocks)
+        plain = build_plain_program(built.parts, built.toolchain, built.cxx, folder, [clocks])
+        with given.open("rb") as stdin:
+            fraction = measure_cpu_fraction(
+                plain, result, options.arguments, options.limits, variables, stdin, progress
+            )
+        threads = threads.model_copy(update={"cpu_fraction": fraction})
+    except NotMeasuredError as error:
+        notes = (*notes, f"the CPU time of other threads was not measured: {error}")
+    return profile.model_copy(update={"threads": threads, "notes": notes})
 
 
 def _with_libraries(
@@ -300,6 +341,8 @@ def _with_critical_paths(
         return profile
     options = built.options
     try:
+        if profile.threads:
+            raise NotMeasuredError("the program has several threads")
         timed = build_timed_program(built.parts, built.toolchain, built.cxx, folder)
         variables = environment(options.environment)
         with given.open("rb") as stdin:
@@ -372,7 +415,9 @@ def _number(name: str, tables: dict[str, Any]) -> int:
     for i, symbol in enumerate(tables["foreign"], len(tables["functions"])):
         if name in (names[i], symbol):
             return i
-    raise cannot("profile", f"the program has no function '{name}'", nearest(name, names[:-4]))
+    raise cannot(
+        "profile", f"the program has no function '{name}'", nearest(name, names[: -len(ORIGINS)])
+    )
 
 
 def _region(region: str, tables: dict[str, Any]) -> dict[str, str | int | None]:

@@ -107,7 +107,7 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         chains=tuple(Chain(homes[c.block], c.length, c.steps, c.starts) for c in profile.chains),
         critical_path=_critical_path(profile, tree, len(names)),
         tree=tree,
-        missing=(*profile.notes, *_gaps(profile)),
+        missing=(*_gaps_of_threads(profile), *profile.notes, *_gaps(profile)),
         kinds=Kinds(
             library=frozenset(f.name for f in functions if f.foreign),
             system=frozenset(f.name for f in functions if f.system),
@@ -165,6 +165,12 @@ def _critical_path(profile: Profile, tree: CallTree, size: int) -> Array | None:
         if path := function.critical_path:
             cycles[i] = path.length * max(1.0, calls[i] / path.calls)
     return None if np.isnan(cycles).all() else cycles
+
+
+def _gaps_of_threads(profile: Profile) -> Iterator[str]:
+    """Yield a sentence on the threads that the profile does not contain."""
+    if profile.threads:
+        yield f"{profile.threads.words}; all times and speedups are of the profiled thread"
 
 
 def _gaps(profile: Profile) -> Iterator[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.model.values import plural
 from dse.problems import InputError, Problem
-from objectives.drafts.program import check_one, origin_of
+from objectives.drafts.program import check_one, headed, origin_of
 from objectives.drafts.text import comment, filled, percent, quoted
 from objectives.partition import Architecture, Graph, Workloads, block_times
 from objectives.programs import load_program
@@ -40,7 +40,7 @@ def partition(profile: Path, named: str, name: str) -> str:
     if not area:
         message = "no block could move: all that run call library functions"
         raise InputError(str(profile), [Problem("", message, "profile a program that computes")])
-    return filled(
+    text = filled(
         "partition",
         name=quoted(name),
         origin=comment(load_program(profile, origin_of)),
@@ -49,6 +49,7 @@ def partition(profile: Path, named: str, name: str) -> str:
         sizes=", ".join(map(str, sizes(area))),
         area=f"{area:,}",
     )
+    return headed(profile, text)
 
 
 def sizes(area: int) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dse.problems import InputError, Problem
-from dse.profile.document import Profile
+from dse.profile.document import Profile, Threads
 from objectives.communication import Setting, kept_table, load_dataflow, verdicts
 from objectives.communication.acceleration import areas_of
 from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow, Dataflows
@@ -79,11 +79,14 @@ class Source:
         In a sentence: what was profiled, and how.
     places : dict of str to Place
         Of the functions, if the profile has them.
+    threads : Threads or None
+        The threads that the profile does not contain.
     """
 
     program: Dataflow
     origin: str
     places: dict[str, Place]
+    threads: Threads | None = None
 
     def said(self, verdict: Verdict) -> str:
         """Return what is to be known of a function before it is moved."""
@@ -97,6 +100,8 @@ class Source:
     @property
     def measure(self) -> str:
         """The measure of work: instructions if the profile has no more."""
+        if self.threads:
+            return "profiled thread's time"
         return "instructions" if "transfers" in self.program.lacks else "time"
 
 
@@ -123,7 +128,7 @@ def communication(profile: Path, named: str, name: str) -> str:
     best = Setting(32.0, 32.0, medium_factor=4.0, latency_per_byte=1.0, **_HOST)
     judged = verdicts(source.program, best)[:MAX_CANDIDATES]
     most = _best(judged, _TOGETHER)
-    return filled(
+    text = filled(
         "communication",
         **_COSTS,
         **_other_questions(profile, named),
@@ -135,6 +140,7 @@ def communication(profile: Path, named: str, name: str) -> str:
         least_speedup=_least_speedup(most, 0.25, "a quarter"),
         area=_area(sum(_engine_areas(source.program, most))),
     )
+    return headed(profile, text)
 
 
 def _other_questions(profile: Path, named: str) -> dict[str, str]:
@@ -189,7 +195,7 @@ def offload(profile: Path, named: str, name: str) -> str:
     alone = _CLOCK / cycles
     asked = alone / _SHARE * min(most[0].speedup, 1.0)  # also if an accelerator is a brake
     largest = max((v.granularity for v in most if v.granularity > 0), default=1.0)
-    return filled(
+    text = filled(
         "offload",
         **_COSTS,
         kept=_kept(program, Setting(64.0, 32.0, **_HOST)),
@@ -203,6 +209,7 @@ def offload(profile: Path, named: str, name: str) -> str:
         least_speedup=_least_speedup(most, 0.1, "a tenth"),
         area=_area(2.0 * max(_engine_areas(program, most)) + _ATTACHED),
     )
+    return headed(profile, text)
 
 
 def system(profile: Path, named: str, name: str) -> str:
@@ -217,7 +224,7 @@ def system(profile: Path, named: str, name: str) -> str:
     judged = verdicts(program, setting)
     parts = [verdict for verdict in judged if verdict.share < _WHOLE]
     chosen = _apart(program, _best(parts or judged, MAX_CANDIDATES))
-    return filled(
+    text = filled(
         "system",
         **_COSTS,
         kept=_kept(program, setting),
@@ -228,6 +235,7 @@ def system(profile: Path, named: str, name: str) -> str:
         area=_area(sum(_engine_areas(program, chosen)) + _ATTACHED),
         run_rate=quoted(f"{float(f'{_CLOCK / cycles:.2g}'):g} Hz"),
     )
+    return headed(profile, text)
 
 
 def _apart(program: Dataflow, judged: Sequence[Verdict]) -> list[Verdict]:
@@ -274,6 +282,7 @@ def source_of(profile: Path, needs: Collection[str] = ()) -> Source:
         message = f"the profile has no {' and no '.join(lacks)}, which this question needs"
         remedy = "profile the program with: dse profile SOURCE -o FILE; or leave out --question"
         raise InputError(str(profile), [Problem("", message, remedy)])
+    threads = load_program(profile, threads_of)
     if not dataflow.candidates:
         reasons = [
             f"{name}: {why}"
@@ -281,10 +290,11 @@ def source_of(profile: Path, needs: Collection[str] = ()) -> Source:
             if name not in dataflow.kinds.library
         ]
         message = f"no function could move: {'; '.join(reasons[:3]) or 'none computes anything'}"
+        message = f"{threads.words}; of its thread {message}" if threads else message
         remedy = "move the work into a separate function without I/O, and profile again"
         raise InputError(str(profile), [Problem("", message, remedy)])
     places, origin = load_program(profile, _describe_program)
-    return Source(dataflow, origin, places)
+    return Source(dataflow, origin, places, threads)
 
 
 def check_one(profile: Path) -> None:
@@ -292,6 +302,23 @@ def check_one(profile: Path) -> None:
     if profile.is_dir() and not (profile / FUNCTIONS).exists():
         message = f"is a folder without {FUNCTIONS}: a study is of one program"
         raise InputError(str(profile), [Problem("", message, "name the profile of one of them")])
+
+
+def threads_of(program: Program, name: str) -> Threads | None:
+    """Return the threads that a profile does not contain."""
+    return program.threads if isinstance(program, Profile) else None
+
+
+def headed(profile: Path, text: str) -> str:
+    """Return a draft that begins with the threads that the profile does not contain."""
+    threads = load_program(profile, threads_of)
+    if threads is None:
+        return text
+    first = f"{threads.words[0].upper()}{threads.words[1:]}."
+    about = re.search(r'(?m)^about = "(.*)"$', text)
+    if about:  # the report begins with it
+        text = text.replace(about[0], f"about = {quoted(f'{first} {about[1]}')}")
+    return f"{comment(first)}\n# All times and speedups are of the profiled thread.\n{text}"
 
 
 def origin_of(program: Program, name: str) -> str:

@@ -117,7 +117,6 @@ def test_a_program_killed_outright_is_a_clear_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ("pthread_create(0, 0, 0, 0)", "called pthread_create: it has threads"),
         ("fork() < 0", "called fork: it makes processes"),
         ('execl("/bin/true", "true", (char *)0)', "called execl: it replaces itself"),
         *(
@@ -126,12 +125,9 @@ def test_a_program_killed_outright_is_a_clear_error(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_threads_and_processes_are_refused_only_when_they_begin(
-    call: str, words: str, tmp_path: Path
-) -> None:
+def test_processes_are_refused_only_when_they_begin(call: str, words: str, tmp_path: Path) -> None:
     text = f"""
     #define _GNU_SOURCE
-    #include <pthread.h>
     #include <sys/syscall.h>
     #include <unistd.h>
     static int other(void) {{ return {call}; }}
@@ -154,13 +150,14 @@ def test_what_may_be_refused_is_reported_before_the_run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = """
-    #include <cstdio>
-    #include <thread>
-    int main(int count, char **) {
+    #include <stdio.h>
+    #include <unistd.h>
+    int main(int count, char **given) {
+        (void)given;
         fprintf(stderr, "working\\n");
-        if (count > 1) std::thread([] {}).join();
+        return count > 1 ? fork() : 0;
     }"""
-    path = source(tmp_path, text, "program.cpp")
+    path = source(tmp_path, text)
     said: list[str] = []
 
     def notice(sentence: str) -> None:
@@ -169,8 +166,8 @@ def test_what_may_be_refused_is_reported_before_the_run(
 
     assert profile_program(Options((path,)), notice=notice).run.complete
     [sentence] = said
-    assert sentence.startswith("the program could call pthread_create (it has threads): it ends")
-    with pytest.raises(InputError, match="called pthread_create: it has threads"):
+    assert sentence.startswith("the program could call fork (it makes processes): it ends")
+    with pytest.raises(InputError, match="called fork: it makes processes"):
         profile_program(Options((path,), ("now",)))
 
 

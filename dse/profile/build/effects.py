@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from dse.problems import InputError, Problem
+from dse.profile.build.hooks import plain_name
 
+_STATES = ("init", "destroy")
 # They take pointers, but read and write nothing that the program itself loads or stores.
 WITHOUT_EFFECT = frozenset(
     [
@@ -67,9 +69,50 @@ WITHOUT_EFFECT = frozenset(
         "perror",
         "dlsym",
         "dlclose",
+        # objects of the C library that only its functions read
+        "pthread_self",
+        "pthread_detach",
+        "pthread_once",
+        "pthread_setspecific",
+        *(f"pthread_mutex_{name}" for name in (*_STATES, "lock", "trylock", "unlock")),
+        *(f"pthread_mutexattr_{name}" for name in (*_STATES, "settype")),
+        *(
+            f"pthread_cond_{name}"
+            for name in (*_STATES, "wait", "timedwait", "signal", "broadcast")
+        ),
+        *(f"pthread_rwlock_{name}" for name in (*_STATES, "rdlock", "wrlock", "unlock")),
+        *(f"pthread_barrier_{name}" for name in (*_STATES, "wait")),
+        *(f"pthread_spin_{name}" for name in (*_STATES, "lock", "trylock", "unlock")),
+        *(f"pthread_attr_{name}" for name in (*_STATES, "setdetachstate", "setstacksize")),
+        *(f"sem_{name}" for name in (*_STATES, "wait", "trywait", "timedwait", "post")),
+        *(f"mtx_{name}" for name in (*_STATES, "lock", "trylock", "unlock")),
+        *(f"cnd_{name}" for name in (*_STATES, "wait", "timedwait", "signal", "broadcast")),
+        "_ZNSt3__15mutex4lockEv",
+        "_ZNSt3__15mutex6unlockEv",
+        "_ZNSt3__15mutex8try_lockEv",
+        "_ZNSt3__15mutexD1Ev",
+        "_ZNSt3__118condition_variable4waitERNS_11unique_lockINS_5mutexEEE",
+        "_ZNSt3__118condition_variable10notify_oneEv",
+        "_ZNSt3__118condition_variable10notify_allEv",
+        "_ZNSt3__118condition_variableD1Ev",
+        "_ZNSt3__16thread4joinEv",
+        "_ZNSt3__16thread6detachEv",
+        "_ZNSt3__16threadD1Ev",
     ]
 )
-_THREADS = ["pthread_create", "thrd_create", "__kmpc_fork_call", "__kmpc_fork_teams"]
+
+
+def is_unknown(symbol: str, modelled: Collection[str]) -> bool:
+    """Return whether a library function with pointers may touch memory in unknown ways.
+
+    >>> is_unknown("regexec", {"memcpy"}), is_unknown("memcpy", {"memcpy"})
+    (True, False)
+    """
+    name = plain_name(symbol)
+    return name not in modelled and name not in WITHOUT_EFFECT
+
+
+_PARALLEL = ["__kmpc_fork_call", "__kmpc_fork_teams"]
 _PROCESSES = ["fork", "vfork", "clone", "clone3", "daemon"]
 _REPLACED = [
     "execl",
@@ -86,7 +129,6 @@ _SIGNALS = ["signal", "sigaction", "bsd_signal", "sysv_signal"]
 
 
 _NUMBERED = ["syscall"]  # by its number it makes any of these
-_PARALLEL = frozenset(name for name in _THREADS if name.startswith("__kmpc_"))
 
 
 def refuse(symbol: str) -> InputError:
@@ -96,7 +138,7 @@ def refuse(symbol: str) -> InputError:
     'the program called fork: it makes processes'
     """
     for names, why, remedy in (
-        (_THREADS, "it has threads", "profile a build of the program, or a run, with one thread"),
+        (_PARALLEL, "it has threads of OpenMP", "build the program without -fopenmp"),
         (_PROCESSES, "it makes processes", "profile the part that runs in one process"),
         (_REPLACED, "it replaces itself by another program", "profile that program"),
         (
@@ -124,14 +166,13 @@ def refuse_parallel(symbols: Iterable[str]) -> None:
 def forewarned(symbols: Iterable[str]) -> list[str]:
     """Return what to say before a run of a program that could call what is refused.
 
-    >>> forewarned(["printf", "pthread_create"])
-    ['the program could call pthread_create (it has threads): it ends there, with nothing measured']
+    >>> forewarned(["printf", "fork"])
+    ['the program could call fork (it makes processes): it ends there, with nothing measured']
     """
     used = set(symbols)
     return [
         f"the program could call {', '.join(called)} ({why}): it ends there, with nothing measured"
         for names, why in (
-            (_THREADS, "it has threads"),
             (_PROCESSES, "it makes processes"),
             (_REPLACED, "it replaces itself by another program"),
         )

@@ -85,7 +85,9 @@ def is_cxx(sources: Sequence[Path]) -> bool:
 
 def modelled_functions() -> tuple[str, ...]:
     """Return the library functions whose reads and writes the runtime knows."""
-    listed = [(_RUNTIME / f"{name}.h").read_text() for name in ("foreign", "files", "refused")]
+    listed = [
+        (_RUNTIME / f"{name}.h").read_text() for name in ("foreign", "files", "others", "refused")
+    ]
     return tuple(
         re.findall(r"^(?:FOREIGN|REFUSED|WATCHED)\((\w+)\)", "\n".join(listed), re.MULTILINE)
     )

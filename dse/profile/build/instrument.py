@@ -15,6 +15,8 @@ from dse.profile.build.hooks import HOOKED_SIZES, Hooks, plain_name
 from dse.profile.build.irtext import FunctionText, quoted
 from dse.profile.build.resolvers import separate_resolvers
 from dse.profile.build.rewrite import Rewriter
+from dse.profile.build.threads import DECLARATIONS as _THREADED
+from dse.profile.build.threads import Threaded, has_threads
 
 # Instrumentation makes these inferred attributes of the program false: with "touches no memory"
 # left in place, the compiler would keep counters in registers across calls.
@@ -87,19 +89,23 @@ def instrument(
     parts, early = separate_resolvers(parts)
     first = next(i for i, part in enumerate(parts) if not _is_header(part))
     parts = [*parts[:first], _LAYOUT, *parts[first:]]
+    threaded = Threaded(analysis, parts, hooks) if has_threads(analysis.foreign) else None
     for part in parts:
         if isinstance(part, FunctionText):
-            out += rewriter.function(part)
+            hooked = rewriter.function(part)
+            out += threaded.function(part, hooked) if threaded else hooked
         elif part.startswith(("attributes #", "declare ")):
             out.append(without_assumptions(part))
         elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
             out += started(part, {"c": "init", "d": "fini"}[structors[1]])
         elif part.startswith("@"):
-            out.append(_MERGEABLE.sub("", part))
+            part = _MERGEABLE.sub("", part)
+            out += threaded.variable(part) if threaded else [part]
         else:
             out.append(part)
     tables = _tables(analysis, counters, hooks)
-    return "\n".join([*_renamed(out, wrapped), *early, _DECLARATIONS, *tables])
+    declared = _DECLARATIONS + (_THREADED if threaded else "")
+    return "\n".join([*_renamed(out, wrapped), *early, declared, *tables])
 
 
 def without_assumptions(line: str) -> str:

@@ -259,9 +259,14 @@ class FunctionText:
         return unquoted(match[1])
 
     @property
+    def parameters(self) -> list[str]:
+        """Its arguments with types and attributes; the last one may be ``...``."""
+        return _arguments(self.header)
+
+    @property
     def arguments(self) -> list[str]:
         """The names of its arguments, unquoted."""
-        ends = (re.search(rf"%({NAME})$", each) for each in _arguments(self.header))
+        ends = (re.search(rf"%({NAME})$", each) for each in self.parameters)
         return [unquoted(match[1]) for match in ends if match]
 
 

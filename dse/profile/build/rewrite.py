@@ -224,7 +224,9 @@ class Rewriter:
 
     def _accesses(self, statement: Statement, callee: str) -> Iterator[str]:
         kinds = accesses_of(statement, callee)
-        for (kind, size), (pointer, length) in zip(kinds, _places(statement, callee), strict=True):
+        for (kind, size), (pointer, length) in zip(
+            kinds, places_of(statement, callee), strict=True
+        ):
             place = f"i32 {self._site}, i32 {self._block}"
             self._site += 1
             if size in HOOKED_SIZES:
@@ -242,7 +244,7 @@ def _lifetime(statement: Statement) -> str:
     return ""
 
 
-def _places(statement: Statement, callee: str) -> list[tuple[str, str]]:
+def places_of(statement: Statement, callee: str) -> list[tuple[str, str]]:
     """Return address and bytes of each access, in the order of ``accesses_of``."""
     opcode = statement.opcode
     if opcode in ("load", "store", "atomicrmw", "cmpxchg"):

@@ -84,6 +84,9 @@ def _functions(profile: Document) -> Iterator[Problem]:
         *((f"calls.{i}.to", c.to) for i, c in enumerate(profile.calls) if c.to[:1] != "("),
         *((f"call_tree.{i}.function", c.function) for i, c in enumerate(profile.call_tree)),
     ]
+    if profile.threads:
+        starts = enumerate(profile.threads.others)
+        used += [(f"threads.others.{i}.function", start.function) for i, start in starts]
     for field in ("transfers", "transfers_into", "transfers_out", "fetched", "returned"):
         for i, moved in enumerate(getattr(profile, field)):
             ends = (("from", moved.source), ("to", moved.to))

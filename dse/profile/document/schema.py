@@ -9,9 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dse.model.values import percent, plural
+
 CONSTANTS = "(constants)"
 PROGRAM_INPUT = "(input)"
 UNKNOWN = "(unknown)"
+THREADS = "(threads)"
 START = "(start)"
 OUTSIDE = "(outside)"
 
@@ -268,6 +271,48 @@ class Unaccounted(_Part):
     functions: tuple[Unmodelled, ...]
 
 
+class ThreadStart(_Part):
+    """Threads that entered the program's code at the same function."""
+
+    function: str
+    count: Count
+
+
+class Threads(_Part):
+    """Threads that ran code of the program besides the profiled one, which runs ``main``."""
+
+    others: tuple[ThreadStart, ...] = Field(min_length=1)
+    cpu_fraction: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="fraction of the CPU time in other threads, measured in a run without "
+        "instrumentation; null: unknown",
+    )
+    functions: tuple[str, ...] = Field(
+        default=(), description="library functions of unknown effect that the other threads called"
+    )
+
+    @property
+    def most(self) -> bool:
+        """Whether most of the CPU time is in the other threads."""
+        return self.cpu_fraction is not None and self.cpu_fraction > 0.5
+
+    @property
+    def words(self) -> str:
+        """A sentence on the threads that the profile does not contain, the time first."""
+        named = [f"{t.function}{f' x {t.count}' if t.count > 1 else ''}" for t in self.others[:3]]
+        more = f" and {len(self.others) - 3} more" if len(self.others) > 3 else ""
+        threads = plural(sum(t.count for t in self.others), "other thread")
+        there = f"{threads} ({', '.join(named)}{more})"
+        if self.cpu_fraction is None:
+            return f"the profile does not contain {there}, and their CPU time is unknown"
+        part = f"{percent(self.cpu_fraction)} of the CPU time"
+        if self.most:
+            return f"most of the program is not in this profile: {part} is in {there}"
+        return f"the profile does not contain {there}, with {part}"
+
+
 class Document(_Part):
     """The fields of a profile: blocks, edges, memory, functions and the data between them."""
 
@@ -311,6 +356,9 @@ class Document(_Part):
         description="the lines in which blocks that ran begin; none if the sources are not known",
     )
     unaccounted: Unaccounted
+    threads: Threads | None = Field(
+        default=None, description="the threads that were not profiled; null: only one thread ran"
+    )
     notes: tuple[str, ...] = ()
 
     @property

@@ -25,8 +25,15 @@ from dse.profile.library.attribution import attribute_library
 from dse.profile.run.run import Limits, run_program
 
 
-def build_plain_program(parts: Parts, toolchain: Toolchain, cxx: bool, folder: Path) -> Path:
+def build_plain_program(
+    parts: Parts, toolchain: Toolchain, cxx: bool, folder: Path, objects: Sequence[Path] = ()
+) -> Path:
     """Build the profiled program without hooks in `folder`: the same functions, none inlined.
+
+    Parameters
+    ----------
+    objects : sequence of Path
+        What is linked to it. If the program is there already, it is returned as it is.
 
     Raises
     ------
@@ -34,7 +41,9 @@ def build_plain_program(parts: Parts, toolchain: Toolchain, cxx: bool, folder: P
         If LLVM or the linker cannot.
     """
     executable = folder / "plain" / parts.name
-    executable.parent.mkdir()
+    if executable.is_file():
+        return executable
+    executable.parent.mkdir(exist_ok=True)
     target = folder / "plain.o"
     command = [sys.executable, "-m", "dse.profile.library.measure", str(target)]
     modules = json.dumps([str(path) for path in parts.modules])
@@ -42,7 +51,9 @@ def build_plain_program(parts: Parts, toolchain: Toolchain, cxx: bool, folder: P
     if done.returncode:
         raise NotMeasuredError("LLVM cannot process the IR")
     try:
-        link_program(toolchain, [target], executable, cxx, parts.arguments, parts.directory)
+        link_program(
+            toolchain, [*objects, target], executable, cxx, parts.arguments, parts.directory
+        )
     except InputError as error:
         raise NotMeasuredError(error.problems[0].message.splitlines()[-1]) from None
     return executable
@@ -70,6 +81,8 @@ def measure_libraries(
         raise NotMeasuredError("valgrind is not installed")
     result, silent = folder / "callgrind.out", subprocess.DEVNULL
     options = ["--tool=callgrind", "-q", "--demangle=no", f"--callgrind-out-file={result}"]
+    options.append("--separate-threads=yes")
+    result = result.with_name(f"{result.name}-01")  # of the thread that runs main
     words = [*options, str(executable), *arguments]
     outcome = run_program(
         Path(valgrind), words, limits, environ, stdin, silent, progress, stderr=silent

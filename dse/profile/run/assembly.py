@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dse.model.values import plural
 from dse.profile.build.classes import CLASSES, COMPUTATION
-from dse.profile.build.effects import WITHOUT_EFFECT, remarks
+from dse.profile.build.effects import is_unknown, remarks
 from dse.profile.build.hooks import plain_name
 from dse.profile.build.library_io import does_io
 from dse.profile.document import (
@@ -30,6 +30,8 @@ from dse.profile.document import (
     Register,
     Run,
     Settings,
+    Threads,
+    ThreadStart,
     Transfer,
     Unaccounted,
     Unmodelled,
@@ -93,6 +95,7 @@ class Assembly:
             crossings=crossings(self.result, len(settings.caches)),
             chains=tuple(self._chains()),
             unaccounted=self._unaccounted(),
+            threads=self._threads(),
             notes=tuple(self._notes(run, settings.region)),
         )
 
@@ -299,13 +302,21 @@ class Assembly:
         functions = [
             Unmodelled(name=self.names[len(self.own) + i], calls=calls)
             for i, (symbol, calls) in enumerate(zip(self.foreign, self.foreign_calls, strict=True))
-            if self.tables["foreign"][symbol]
-            and calls
-            and plain_name(symbol) not in self.modelled
-            and plain_name(symbol) not in WITHOUT_EFFECT
+            if self.tables["foreign"][symbol] and calls and is_unknown(symbol, self.modelled)
         ]
         return Unaccounted(
             bytes=unknown, share=unknown / traffic if traffic else 0.0, functions=tuple(functions)
+        )
+
+    def _threads(self) -> Threads | None:
+        starts = self.result.thread_starts
+        others = [ThreadStart(function=self.names[i], count=starts[i]) for i in starts.nonzero()[0]]
+        if not others:
+            return None
+        called = self.result.other_calls.nonzero()[0]
+        return Threads(
+            others=tuple(sorted(others, key=lambda start: -start.count)),
+            functions=tuple(self.names[len(self.own) + i] for i in called),
         )
 
     def _assembly_notes(self) -> Iterator[str]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dse.profile.build.hooks import plain_name
-from dse.profile.document import CONSTANTS, PROGRAM_INPUT, START, UNKNOWN
+from dse.profile.document import CONSTANTS, PROGRAM_INPUT, START, THREADS, UNKNOWN
 
-ORIGINS = (CONSTANTS, PROGRAM_INPUT, UNKNOWN, START)
+ORIGINS = (CONSTANTS, PROGRAM_INPUT, UNKNOWN, THREADS, START)
 
 
 def function_names(tables: dict[str, Any]) -> list[str]:

@@ -54,6 +54,16 @@ class Result:
         names = self.sections["loaded"].tobytes().split(b"\0")
         return [name.decode("utf-8", "replace") for name in names if name]
 
+    @property
+    def thread_starts(self) -> NDArray[np.uint32]:
+        """By function: how many threads other than the profiled one entered the program there."""
+        return self.sections.get("thread starts", np.zeros(0, np.uint64)).view("<u4")
+
+    @property
+    def other_calls(self) -> NDArray[np.bool_]:
+        """By library function: whether another thread called it; its effect is unknown."""
+        return self.sections.get("other calls", np.zeros(0, np.uint64)).view(np.uint8) > 0
+
     def rows(self, name: str, width: int) -> NDArray[np.uint64]:
         """Return a section as rows, none if the run did not write it."""
         return self.sections.get(name, np.zeros(0, np.uint64)).reshape(-1, width)

@@ -24,6 +24,7 @@ from dse.profile.show.text import (
     library_words,
     parallelism,
     short,
+    thread_lines,
 )
 from dse.report.page_assets import policy, style
 
@@ -74,6 +75,7 @@ def page(profile: Profile) -> str:
         parallelism=parallelism,
         few=FEW,
         library=library_words(profile),
+        threads=thread_lines(profile),
         tree=call_tree(profile),
         matrix=heatmap(profile),
         graphs=graphs,

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dse.model.values import percent, plural
-from dse.profile.document import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Function, Profile
+from dse.profile.document import CONSTANTS, PROGRAM_INPUT, THREADS, UNKNOWN, Function, Profile
 
 ROWS = 12
 _OPERATOR = re.compile(r"operator(?:<=>|<<=?|>>=?|->\*?|<=?|>=?|\(\))")
@@ -27,6 +27,8 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     out.print(
         escape(f"{' '.join(profile.program.sources)}: {state}, -O{profile.program.optimisation}")
     )
+    for line in thread_lines(profile):
+        out.print(escape(line))
     out.print(_functions(profile, out.width))
     out.print(_blocks(profile, out.width))
     if profile.settings.transfers:
@@ -59,6 +61,28 @@ def library_work(profile: Profile) -> tuple[int, float]:
         accesses += count
         library += count if profile.blocks[access.block].name == "(library)" else 0
     return calls, library / accesses if accesses else 0.0
+
+
+def thread_lines(profile: Profile) -> list[str]:
+    """Return lines on other threads: their number and time, and the data from and to them.
+
+    No line if only one thread ran.
+    """
+    threads = profile.threads
+    if threads is None:
+        return []
+    received = sum(t.bytes for t in profile.transfers if t.source == THREADS)
+    sent = sum(t.bytes for t in profile.transfers if t.to == THREADS)
+    lines = [threads.words]
+    if profile.settings.transfers:
+        lines.append(
+            f"data of other threads: {received:,} B read from them, {sent:,} B sent to them"
+        )
+    if names := threads.functions:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        listed = ", ".join(map(short, names[:5]))
+        lines.append(f"library functions of unknown effect in other threads: {listed}{more}")
+    return lines
 
 
 def library_words(profile: Profile) -> str:
@@ -206,7 +230,7 @@ def _matrix(profile: Profile, width: int) -> Table | str:
     hot = hot_functions(profile, 8)
     sources = [
         source
-        for source in (*hot, CONSTANTS, PROGRAM_INPUT, UNKNOWN)
+        for source in (*hot, CONSTANTS, PROGRAM_INPUT, UNKNOWN, THREADS)
         if any((source, to) in moved for to in hot)
     ]
     readers = [to for to in hot if any((s, to) in moved for s in sources)]

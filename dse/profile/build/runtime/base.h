@@ -41,7 +41,7 @@ HIDDEN u64 __dse_varargs; /* bytes of the variable arguments of the call being m
 HIDDEN u32 __dse_caller;  /* the block that makes a call with arguments in memory */
 HIDDEN u32 __dse_copies;  /* the first site of the structures that it passes by value, two for each */
 
-enum { CONSTANTS, INPUT, UNKNOWN, START, ORIGINS };
+enum { CONSTANTS, INPUT, UNKNOWN, THREADS, START, ORIGINS };
 
 static u32 origin_function(u32 origin) {
     return __dse_function_count + __dse_foreign_count + origin;
@@ -50,6 +50,14 @@ static u32 origin_function(u32 origin) {
 /* Why the run ended; the numbers are part of the result's format. */
 enum { RUN_COMPLETE, RUN_SIGNAL, RUN_OUT_OF_MEMORY, RUN_TOO_DEEP, RUN_TOO_MANY, RUN_REFUSED };
 static void finish(u32 reason, u32 detail);
+
+/* Whether this thread is one that the profile does not contain: it changes none of the tables. */
+#ifdef DSE_THREADS
+HIDDEN __thread u8 __dse_recorded __attribute__((tls_model("initial-exec")));
+#define OTHER_THREAD unlikely(!__dse_recorded)
+#else
+#define OTHER_THREAD 0
+#endif
 
 static int active = 1; /* whether the region of interest is being executed */
 #ifdef DSE_REGION
@@ -66,7 +74,8 @@ static int active = 1; /* whether the region of interest is being executed */
 #define REGION ((u64)1 << 37)
 #endif
 #define PLACE(number) (REGION + ((u64)(number) << 30))
-enum { PLACE_CACHES, PLACE_SHADOW = 8, PLACE_TRACE, PLACE_FREE };
+enum { PLACE_CACHES, PLACE_SHADOW = 8, PLACE_TRACE, PLACE_MARKS, PLACE_FREE };
+#define MARKS (REGION + REGION / 2) /* of other threads: behind all that is reserved in the run */
 
 static void *reserve_at(u64 address, size_t bytes) {
     void *p = mmap((void *)address, bytes, PROT_READ | PROT_WRITE,

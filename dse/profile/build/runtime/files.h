@@ -66,14 +66,18 @@ HIDDEN void *__dse_call_dlopen(const char *name, int flags) {
 HIDDEN void *__dse_call_mmap(void *at, size_t n, int allowed, int flags, int file, off_t from) {
     ENTER(mmap);
     char *r = mmap(at, n, allowed, flags, file, from);
-    if (r != MAP_FAILED) {
+    if (r != MAP_FAILED && OTHER_THREAD && flags & MAP_ANONYMOUS)
+        CLEAR(r, n);
+    else if (r != MAP_FAILED && OTHER_THREAD)
+        others_write((u64)r, n);
+    else if (r != MAP_FAILED) {
         shadow_mapped((u64)r, n, !(flags & MAP_ANONYMOUS));
         files_mapped += !(flags & MAP_ANONYMOUS);
     }
     LEAVE;
     return r;
 }
-WRAP(int, munmap, (void *at, size_t n), (at, n), , shadow_mapped((u64)at, n, 0))
+WRAP(int, munmap, (void *at, size_t n), (at, n), , if (!OTHER_THREAD) shadow_mapped((u64)at, n, 0))
 WRAP(int, stat, (text path, struct stat *s), (path, s), TEXT(path), if (!r) WRITE(s, sizeof *s))
 WRAP(int, lstat, (text path, struct stat *s), (path, s), TEXT(path), if (!r) WRITE(s, sizeof *s))
 WRAP(int, fstat, (int f, struct stat *s), (f, s), , if (!r) WRITE(s, sizeof *s))

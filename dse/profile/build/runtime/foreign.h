@@ -174,9 +174,10 @@ HIDDEN double __dse_call_strtod(text s, char **end) {
 /* The end of all blocks of the heap so far. Memory beyond it is new from the system, and so are blocks that have a
  * mapping of their own, which glibc marks in the word before them. Such memory is zero without a write. */
 static u64 heap_end;
+static int is_elsewhere(const void *block) { return (((const size_t *)block)[-1] & 4) != 0; } /* not in the main heap */
 static int has_mapping(const void *block) { return (((const size_t *)block)[-1] & 2) != 0; }
 static void note_block(const void *block) {
-    if (block && !has_mapping(block)) {
+    if (block && !has_mapping(block) && !is_elsewhere(block)) {
         u64 end = (u64)block + malloc_usable_size((void *)block);
         heap_end = end > heap_end ? end : heap_end;
     }
@@ -189,8 +190,11 @@ HIDDEN void *__dse_call_calloc(size_t k, size_t n) {
     ENTER(calloc);
     u64 used = heap_end, bytes = k * n;
     char *r = calloc(k, n);
-    if (r) {
-        u64 old = has_mapping(r) || (u64)r > used ? 0 : used - (u64)r;
+    if (r && OTHER_THREAD) {
+        others_write((u64)r, bytes);
+        note_block(r);
+    } else if (r) {
+        u64 old = is_elsewhere(r) ? bytes : has_mapping(r) || (u64)r > used ? 0 : used - (u64)r;
         old = old < bytes ? old : bytes;
         WRITE(r, old);
         shadow_zeros((u64)r + old, bytes - old);
@@ -208,7 +212,9 @@ HIDDEN void *__dse_call_realloc(void *old, size_t n) {
     int copied = old && !has_mapping(old);
     char *r = realloc(old, n);
     note_block(r);
-    if (r && (void *)r != old && keep) {
+    if (r && (void *)r != old && keep && OTHER_THREAD)
+        others_write((u64)r, keep);
+    else if (r && (void *)r != old && keep) {
         if (copied) {
             cache_range((u64)old, keep, call.site, call.block, 0);
             trace('r', call.site, call.block, (u64)old, keep, 0);

@@ -1,4 +1,4 @@
-/* Library functions that make what cannot be followed: threads, processes, another program. They are
+/* Library functions that make what cannot be followed: processes, another program. They are
  * refused when they are called; REFUSED lines name them, as FOREIGN lines do in foreign.h. */
 #ifndef DSE_REFUSED_H
 #define DSE_REFUSED_H
@@ -33,8 +33,6 @@ HIDDEN long __dse_call_syscall(long number, long a, long b, long c, long d, long
     return r;
 }
 
-REFUSED(pthread_create)
-REFUSED(thrd_create)
 REFUSED(fork)
 REFUSED(vfork)
 REFUSED(clone)

@@ -59,11 +59,14 @@ static void section_stays(int file, const char *name, u64 (*counts)[2], int leve
 }
 #endif
 
-static int finished;
 static u64 files_mapped;
 static char loaded[1 << 13]; /* the names of the libraries that the program loaded, each ended by 0 */
 
 static void finish(u32 reason, u32 detail) {
+#ifdef DSE_THREADS
+    if (OTHER_THREAD && finished_by_profiled(reason, detail))
+        return;
+#endif
     if (finished)
         return;
     finished = 1;
@@ -71,6 +74,7 @@ static void finish(u32 reason, u32 detail) {
     if (file < 0)
         return;
 #ifdef DSE_TRANSFERS
+    marks_finish();
     flows_finish();
     for (u32 at = top_level; at; at--)
         tree_words(at);
@@ -105,10 +109,17 @@ static void finish(u32 reason, u32 detail) {
     section_table(file, "reads", all_reads());
     section(file, "shadow", 8, 1, &shadow_bytes);
 #endif
+#ifdef DSE_THREADS
+    section(file, "thread starts", 4, __dse_function_count + (__dse_function_count & 1), thread_starts);
+    section(file, "other calls", 1, (__dse_foreign_count + 7) & ~7u, other_calls);
+#endif
     section(file, "end", 8, 0, 0);
     close(file);
 #ifdef DSE_TRACE
     trace_flush();
+#endif
+#ifdef DSE_THREADS
+    __atomic_store_n(&written, 1, __ATOMIC_RELEASE);
 #endif
 }
 #endif

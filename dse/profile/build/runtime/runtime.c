@@ -13,10 +13,13 @@
 #define ACCESS_HOOKS(size)                                                                    \
     RARE void shadow_load##size(u64 a, u32 site) { shadow_learn(a, size, site); }             \
     RARE void shadow_store##size(u64 a, u32 block) { shadow_write(a, size, current, block); } \
+    RARE void settle##size(u64 a, int writing) { marks_settle(a, size, writing); }            \
     HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                                  \
         u16 levels = cache_access(a, size, site, block, 0);                                   \
         trace('L', site, block, a, size, levels);                                             \
         (void)levels;                                                                         \
+        if (unlikely(marked##size(a, 1)))                                                     \
+            settle##size(a, 0);                                                               \
         if (unlikely(!shadow_known(a, size, site)))                                           \
             shadow_load##size(a, site);                                                       \
     }                                                                                         \
@@ -24,6 +27,8 @@
         u16 levels = cache_access(a, size, site, block, 1);                                   \
         trace('S', site, block, a, size, levels);                                             \
         (void)levels;                                                                         \
+        if (unlikely(marked##size(a, 3)))                                                     \
+            settle##size(a, 1);                                                               \
         if (unlikely(!shadow_take(a, size, block)))                                           \
             shadow_store##size(a, block);                                                     \
     }
@@ -37,6 +42,10 @@ ACCESS_HOOKS(16)
 static void range_read(u64 a, u64 bytes, u32 site, u32 block) {
     if (!bytes)
         return;
+    if (OTHER_THREAD) {
+        others_read(a, bytes);
+        return;
+    }
     cache_range(a, bytes, site, block, 0);
     shadow_read(a, bytes, site);
     trace('R', site, block, a, bytes, 0);
@@ -44,6 +53,10 @@ static void range_read(u64 a, u64 bytes, u32 site, u32 block) {
 static void range_write(u64 a, u64 bytes, u32 site, u32 block) {
     if (!bytes)
         return;
+    if (OTHER_THREAD) {
+        others_write(a, bytes);
+        return;
+    }
     cache_range(a, bytes, site, block, 1);
     shadow_write(a, bytes, current, block);
     trace('W', site, block, a, bytes, 0);
@@ -53,6 +66,12 @@ HIDDEN void __dse_write(u64 a, u64 bytes, u32 site, u32 block) { range_write(a, 
 
 /* A local array comes into being: what is there is nobody's. */
 HIDDEN void __dse_clear(u64 a, u64 bytes) {
+#ifdef DSE_THREADS
+    if (OTHER_THREAD) {
+        others_clear(a, bytes);
+        return;
+    }
+#endif
     shadow_clear(a, bytes);
     trace('C', 0, 0, a, bytes, 0);
 }
@@ -115,6 +134,10 @@ static void signals_start(void) {
     for (u32 i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         sigaction(numbers[i], &action, 0);
     }
+#ifdef DSE_THREADS
+    action.sa_handler = on_finish;
+    sigaction(FINISH, &action, 0);
+#endif
 }
 
 /* Before any code of the program; addresses are made the same in every run if that is allowed. */
@@ -132,6 +155,7 @@ __attribute__((constructor(101))) static void start(int count, char **arguments)
     cache_start();
     tree_start();
     shadow_start();
+    threads_start();
     shadow_input((u64)arguments);
     region_start();
     signals_start();
@@ -141,4 +165,5 @@ __attribute__((destructor(101))) static void stop(void) { finish(RUN_COMPLETE, 0
 
 #include "foreign.h"
 #include "files.h"
+#include "others.h"
 #include "refused.h"

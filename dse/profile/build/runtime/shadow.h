@@ -4,6 +4,7 @@
 #include "flows.h"
 #include "origins.h"
 #include "pages.h"
+#include "threads.h"
 
 #ifdef DSE_TRANSFERS
 /* Bytes that each access read of what each block wrote: (block plus one, site). An access that reads
@@ -145,6 +146,7 @@ FAST u64 head_end(struct extent e) { return e.first * PARTS < e.end ? e.first * 
 FAST u64 tail_start(struct extent e) { return e.first <= e.last ? e.last * PARTS : e.end; }
 
 static __attribute__((noinline)) void shadow_read(u64 a, u64 bytes, u32 site) {
+    marks_settle(a, bytes, 0);
     while (bytes) {
         u64 n = in_page(a, bytes), base = a >> PAGE << PAGE;
         struct page *page = shadow_of(a);
@@ -171,6 +173,7 @@ static void write_parts(struct page *page, u64 at, u64 end, u64 writer) {
 
 /* Where memory is given out, by NO_BLOCK, a word that is not given out wholly keeps its block. */
 static __attribute__((noinline)) void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {
+    marks_settle(a, bytes, 1);
     u64 word = (1 << WORD) - 1;
     while (bytes) {
         u64 n = in_page(a, bytes);
@@ -316,6 +319,7 @@ FAST void shadow_learn(u64 a, const u32 size, u32 site) {
 
 /* Memory that is given out anew: what it held is nobody's, as in a page that nothing touched yet. */
 static void shadow_clear(u64 a, u64 bytes) {
+    marks_settle(a, bytes, 1);
     while (bytes) {
         u64 n = in_page(a, bytes);
         if (shadow_seen(a) || shadow_origin(a) != WRITTEN_BY_NONE)
@@ -330,6 +334,7 @@ static void shadow_zeros(u64 a, u64 bytes) { shadow_write(a, bytes, 1 + CONSTANT
 
 /* Memory that was mapped. */
 static void shadow_mapped(u64 a, u64 bytes, int input) {
+    marks_settle(a, bytes, 1);
     span_mapped(a, bytes, input);
     while (bytes) {
         u64 n = in_page(a, bytes);
@@ -354,6 +359,8 @@ static void move_chunk(struct page *to, u64 t, struct page *from, u64 f) {
 /* Memory whose content moved: its writers and readers move along. */
 static void shadow_move(u64 to, u64 from, u64 bytes) {
     const u64 part = (1 << WORD) - 1;
+    marks_settle(from, bytes, 1);
+    marks_settle(to, bytes, 1);
     read_unseen = 1;
     for (u64 i = 0, step; i < bytes; i += step) {
         struct page *target = shadow_of(to + i), *source = shadow_of(from + i);
@@ -371,6 +378,45 @@ static void shadow_move(u64 to, u64 from, u64 bytes) {
     for (u64 i = 0; i < bytes; i += 1 << WORD)
         shadow_of(to + i)->blocks[word_at(to + i)] = shadow_of(from + i)->blocks[word_at(from + i)];
 }
+
+#ifdef DSE_THREADS
+/* Bytes that another thread wrote: no block of the profiled thread did. */
+static void shadow_received(u64 a, u64 bytes) {
+    shadow_write(a, bytes, 1 + THREADS, NO_BLOCK);
+    shadow_of(a)->blocks[word_at(a)] = 0;
+    shadow_of(a + bytes - 1)->blocks[word_at(a + bytes - 1)] = 0;
+}
+
+static u32 writer_of(u64 a) {
+    const struct page *page = shadow_seen(a);
+    u64 cell = page ? page->cells[word_at(a)] : 0;
+    return (u32)(is_split(cell) ? page->parts[word_at(a)].cells[shadow_at(a) % PARTS] : cell);
+}
+
+/* Bytes that another thread read. It runs in no function of the profiled thread: they leave all that the writer ran in. */
+static void shadow_sent(u64 a, u64 bytes) {
+    for (u64 i = 0, end; i < bytes; i = end) {
+        u32 writer = writer_of(a + i), others = origin_function(THREADS);
+        for (end = i + 1; end < bytes && writer_of(a + end) == writer;)
+            end++;
+        if (writer < FIRST_INVOCATION || !COUNTING)
+            continue;
+        const struct node *origin = &nodes[invocation_node[writer]];
+        flow(&moved, origin->function, others, end - i, 0);
+        for (u32 s = origin->scope; s; s = scopes[s].parent)
+            flow(&out, scopes[s].function, others, end - i, end - i);
+    }
+}
+
+/* Memory that another thread gets: what the profiled thread wrote there is gone. */
+static void others_clear(u64 a, u64 bytes) {
+    for (u64 n; bytes; a += n, bytes -= n) {
+        n = in_page(a, bytes);
+        if (shadow_seen(a) || shadow_origin(a) != WRITTEN_BY_NONE)
+            others_write(a, n);
+    }
+}
+#endif
 
 static struct table *all_reads(void) {
     for (u32 site = 0; site < __dse_site_count; site++)
@@ -399,6 +445,10 @@ static void shadow_clear(u64 a, u64 bytes) {}
 static void shadow_zeros(u64 a, u64 bytes) {}
 static void shadow_mapped(u64 a, u64 bytes, int input) {}
 static void shadow_move(u64 to, u64 from, u64 bytes) {}
+#include "threads.h"
 static void shadow_start(void) {}
+#ifdef DSE_THREADS
+static void others_clear(u64 a, u64 bytes) {}
+#endif
 #endif
 #endif

@@ -121,6 +121,8 @@ static u32 tree_enter(u32 function) {
 #ifndef DSE_TREE
     return 0;
 #endif
+    if (OTHER_THREAD)
+        return UNFRAMED;
     if (unlikely(!__dse_framed[function]))
         return depth | UNFRAMED;
     tree_mark();
@@ -198,7 +200,7 @@ static void tree_start(void) {
     invocation_node = reserve(4 * invocation_room);
     node_new(0, origin_function(START));
     scopes[scope_count++].function = origin_function(START);
-    for (u32 origin = CONSTANTS; origin <= UNKNOWN; origin++) {
+    for (u32 origin = CONSTANTS; origin < START; origin++) {
         u32 n = node_new(0, origin_function(origin));
         nodes[n].scope = scope_new(0, origin_function(origin));
         nodes[n].outermost = 1;

@@ -1,0 +1,455 @@
+"""Programs with threads: one is profiled, and the data of the others is known byte by byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.problems import InputError
+from dse.profile.command import Options, build_program, profile_program
+from dse.profile.document import Profile
+from dse.profile.show.page import page
+from dse.study.draft import from_profile
+from tests.commands import called
+from tests.profile.examples import (
+    by_name,
+    calls,
+    executions,
+    needs_compiler,
+    profile_text,
+    run_built,
+    source,
+)
+
+pytestmark = needs_compiler
+
+POOL = r"""
+#include <pthread.h>
+static int input[1000], result[4][100];
+static void fill(void) { for (int i = 0; i < 1000; i++) input[i] = i; }
+static void *work(void *part) {
+    long k = (long)part;
+    for (int r = 0; r < 100; r++) {
+        int s = 0;
+        for (int i = 0; i < 250; i++) s += input[250 * k + i] ^ r;
+        result[k][r] = s;
+    }
+    return 0;
+}
+static int add(void) {
+    int s = 0;
+    for (int k = 0; k < 4; k++) for (int r = 0; r < 100; r++) s += result[k][r];
+    return s;
+}
+int main(void) {
+    pthread_t thread[4];
+    fill();
+    for (long k = 1; k < 4; k++) pthread_create(&thread[k], 0, work, (void *)k);
+    work(0);
+    for (long k = 1; k < 4; k++) pthread_join(thread[k], 0);
+    return add() & 1;
+}
+"""
+
+
+def started(profile: Profile) -> dict[str, int]:
+    """Return how many other threads began at each function."""
+    return {s.function: s.count for s in profile.threads.others} if profile.threads else {}
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_of_a_pool_the_work_of_the_main_thread_is_profiled(level: int, tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, POOL, optimisation=level)
+    assert started(profile) == {"work": 3}
+    assert calls(profile) == {"fill": 1, "work": 1, "add": 1, "main": 1}
+    assert max(executions(profile, "work")) - 100 * 250 in (0, 100)  # with the test that ends it
+    moved = by_name(profile.transfers)
+    assert moved["fill", "work"] == 250 * 4
+    assert moved["fill", "(threads)"] == 750 * 4
+    assert moved["(threads)", "add"] == 300 * 4
+    assert moved["work", "add"] == 100 * 4
+    assert by_name(profile.transfers_into)["(threads)", "main"] == 300 * 4
+    assert by_name(profile.transfers_out)["fill", "(threads)"] == 750 * 4
+    assert by_name(profile.returned)["main", "(threads)"] >= 750 * 4
+    assert profile.unaccounted.bytes == 0
+
+
+LAST_WRITERS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static char data[4096], *block;
+static short numbers[64];
+static void write_all(void) { for (int i = 0; i < 4096; i++) data[i] = 1; }
+static void *overwrite(void *from) {
+    for (int i = 1; i < 101; i++) data[i] = 2;                  /* single bytes, words in part */
+    memset(data + 1000, 3, 200);                                /* in a library function */
+    for (int i = 0; i < 64; i += 2) numbers[i] = i;             /* halves of words */
+    int given = 0;
+    for (int i = 2000; i < 2050; i++) given += data[i];         /* reads what main wrote */
+    block = calloc(1, 3000);                                    /* where main had a block */
+    memcpy(data + 3000, from, 16);
+    return (void *)(long)given;
+}
+static int take_bytes(void) { int r = 0; for (int i = 0; i < 4096; i++) r += data[i]; return r; }
+static void put_numbers(void) { for (int i = 0; i < 64; i++) numbers[i] = 1; }
+static int take_numbers(void) { int r = 0; for (int i = 0; i < 64; i++) r += numbers[i]; return r; }
+static int take_block(void) { int r = 0; for (int i = 0; i < 3000; i++) r += block[i]; return r; }
+static void rewrite(void) { for (int i = 1000; i < 1100; i++) data[i] = 4; }
+static int take_again(void) {
+    int r = 0;
+    for (int i = 1000; i < 1200; i++) r += data[i];
+    return r;
+}
+int main(void) {
+    char given[16], *used = malloc(3000);
+    memset(used, 1, 3000);
+    free(used);
+    memset(given, 5, 16);
+    write_all();
+    put_numbers();
+    pthread_t thread;
+    void *result;
+    pthread_create(&thread, 0, overwrite, given);
+    pthread_join(thread, &result);
+    int r = take_bytes() + take_numbers() + take_block() + (int)(long)result;
+    rewrite();
+    return (r + take_again()) & 1;
+}
+"""
+
+
+@pytest.mark.parametrize("chunk", [1, 4])
+def test_bytes_that_another_thread_wrote_have_no_other_writer(chunk: int, tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, LAST_WRITERS, chunk=chunk)
+    moved = by_name(profile.transfers)
+    if chunk == 1:
+        assert moved["write_all", "take_bytes"] == 4096 - 100 - 200 - 16
+        assert moved["(threads)", "take_bytes"] == 100 + 200 + 16
+        assert moved["put_numbers", "take_numbers"] == 32 * 2
+        assert moved["(threads)", "take_numbers"] == 32 * 2
+        assert moved["write_all", "(threads)"] == 50
+    assert moved["rewrite", "take_again"] == 100
+    assert moved["(threads)", "take_again"] == 100
+    assert moved["(threads)", "take_block"] == 3000 + 8  # and the pointer
+    assert moved["(threads)", "main"] == 8  # the result of the thread
+    assert moved["memset", "(threads)"] == 16
+    reads = {
+        (profile.blocks[profile.accesses[r.access].block].function, r.source is None)
+        for r in profile.reads
+    }
+    assert ("take_bytes", True) in reads
+    assert profile.unaccounted.bytes == 0
+
+
+QUEUE = r"""
+#include <pthread.h>
+enum { ITEMS = 5000, ROOM = 16 };
+static long queue[ROOM];
+static int first, count;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static void put(long item) {
+    pthread_mutex_lock(&mutex);
+    while (count == ROOM) pthread_cond_wait(&changed, &mutex);
+    queue[(first + count++) % ROOM] = item;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&mutex);
+}
+static long get(void) {
+    pthread_mutex_lock(&mutex);
+    while (!count) pthread_cond_wait(&changed, &mutex);
+    long item = queue[first];
+    first = (first + 1) % ROOM;
+    count--;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&mutex);
+    return item;
+}
+static void *produce(void *p) { for (long i = 0; i < ITEMS; i++) put(i); return p; }
+static void *consume(void *sum) { for (int i = 0; i < ITEMS; i++) *(long *)sum += get(); return 0; }
+int main(int n, char **a) {
+    (void)a;
+    pthread_t thread;
+    long sum = 0;
+    pthread_create(&thread, 0, n > 1 ? consume : produce, &sum);
+    n > 1 ? produce(0) : consume(&sum);
+    pthread_join(thread, 0);
+    return sum != (long)ITEMS * (ITEMS - 1) / 2;
+}
+"""
+
+
+def test_items_of_a_queue_come_from_the_thread_that_put_them(tmp_path: Path) -> None:
+    built = build_program(Options((source(tmp_path, QUEUE),)), tmp_path)
+    profile, _ = run_built(built, (), b"")
+    assert (profile.run.exit_status, started(profile)) == (0, {"produce": 1})
+    assert calls(profile)["get"] == 5000
+    assert calls(profile)["put"] == 0
+    line = next(a for a in profile.accesses if (a.line, a.kind, a.size) == (18, "load", 8))
+    assert sum(line.hits[0]) == 5000
+    at = profile.accesses.index(line)
+    assert [(r.source, r.bytes) for r in profile.reads if r.access == at] == [(None, 8 * 5000)]
+    assert by_name(profile.transfers)["(threads)", "get"] >= 8 * 5000
+    profile, _ = run_built(built, ("main",), b"")
+    assert (profile.run.exit_status, started(profile)) == (0, {"consume": 1})
+    assert calls(profile)["put"] == 5000
+    assert calls(profile)["get"] == 0
+    assert by_name(profile.transfers)["put", "(threads)"] >= 8 * 5000
+
+
+LOGGER = r"""
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+static char line[64];
+static int data[500];
+static pthread_mutex_t ready = PTHREAD_MUTEX_INITIALIZER;
+static void *log_line(void *p) {
+    pthread_mutex_lock(&ready);
+    if (write(1, line, 20) != 20) return p;
+    pthread_mutex_unlock(&ready);
+    return 0;
+}
+static int compute(void) {
+    for (int i = 0; i < 500; i++) data[i] = i * i;
+    int s = 0;
+    for (int i = 0; i < 500; i++) s += data[i];
+    return s;
+}
+static void describe(void) { for (int i = 0; i < 20; i++) line[i] = 'a' + i; }
+int main(int n, char **a) {
+    (void)a;
+    pthread_t thread;
+    pthread_mutex_lock(&ready);
+    if (n == 1) { pthread_create(&thread, 0, log_line, 0); }
+    describe();
+    int s = compute();
+    pthread_mutex_unlock(&ready);
+    if (n == 1) pthread_join(thread, 0);
+    return s & 1;
+}
+"""
+
+
+def test_a_thread_that_only_logs_changes_no_count_of_the_others(tmp_path: Path) -> None:
+    built = build_program(Options((source(tmp_path, LOGGER),)), tmp_path)
+    profile, output = run_built(built, (), b"")
+    alone, _ = run_built(built, ("alone",), b"")
+    assert output == b"abcdefghijklmnopqrst"
+    assert started(profile) == {"log_line": 1}
+    assert by_name(profile.transfers)["describe", "(threads)"] == 20
+    assert alone.threads is None
+    assert not [t for t in alone.transfers if "(threads)" in (t.source, t.to)]
+    for name in ("compute", "describe"):
+        functions = [next(f for f in p.functions if f.name == name) for p in (profile, alone)]
+        assert functions[0] == functions[1]
+        assert executions(profile, name) == executions(alone, name)
+
+
+ENDS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile int go, sum;
+static const char *how;
+static int step(int i) { return sum += i; }
+static void *end(void *p) {
+    while (!__atomic_load_n(&go, __ATOMIC_ACQUIRE)) usleep(100);
+    if (*how == 'e') exit(3);
+    if (*how == '_') _exit(4);
+    if (*how == 'a') abort();
+    return p;
+}
+int main(int n, char **a) {
+    pthread_t thread;
+    how = n > 1 ? a[1] : "";
+    pthread_create(&thread, 0, end, 0);
+    pthread_detach(thread);
+    for (int i = 0; i < 1000; i++) step(i);
+    if (*how == 'm') {
+        __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+        pthread_exit(0);
+    }
+    for (int i = 0; *how; i++) {
+        step(i);
+        if (i == 1000) __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+    }
+    return 0;
+}
+"""
+
+
+def test_a_detached_thread_may_end_the_program(tmp_path: Path) -> None:
+    built = build_program(Options((source(tmp_path, ENDS),)), tmp_path)
+    for how, complete, status, signal in (
+        ("exit", True, 3, None),
+        ("_exit", True, 4, None),
+        ("abort", False, None, 6),
+        ("main", True, 0, None),
+        ("", True, 0, None),
+    ):
+        profile, _ = run_built(built, (how,) if how else (), b"")
+        assert profile.run.complete is complete, how
+        assert (profile.run.exit_status, profile.run.signal) == (status, signal), how
+        steps = calls(profile)["step"]
+        assert steps == 1000 if how in ("main", "") else steps > 1000, how
+
+
+CALLS = r"""
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct large { int v[25]; };
+struct two { double a, b; };
+#define EACH(i) for (int i = 0; i < 25; i++)
+static int take(struct large s, int k) { int r = k; EACH(i) r += s.v[i]; return r; }
+static struct large give(int k) { struct large s; EACH(i) s.v[i] = i * k; return s; }
+static struct two pair(double x) { return (struct two){x, x + 1}; }
+static double sum(int n, ...) {
+    va_list list; double r = 0;
+    va_start(list, n);
+    for (int i = 0; i < n; i++) r += va_arg(list, double);
+    va_end(list);
+    return r;
+}
+static int jump(const char *p) {
+    static void *table[] = {&&zero, &&one, &&stop};
+    int r = 0;
+    goto *table[*p++ - '0'];
+zero: r *= 2; goto *table[*p++ - '0'];
+one: r = 2 * r + 1; goto *table[*p++ - '0'];
+stop: return r;
+}
+static long many(long a, long b, long c, long d, long e, long f, long g, double x, struct large s) {
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + (long)x + s.v[3];
+}
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static int (*volatile taking)(struct large, int) = take;
+static struct large (*volatile giving)(int) = give;
+static struct two (*volatile pairing)(double) = pair;
+static double (*volatile summing)(int, ...) = sum;
+static int (*volatile jumping)(const char *) = jump;
+static __typeof__(&many) volatile adding = many;
+static void *work(void *text) {
+    int sorted[5] = {5, 3, 4, 1, 2};
+    struct large s = giving(3);
+    struct two t = pairing(3);
+    double d = summing(10, 1., 2., 3., 4., 5., 6., 7., 8., 9., 10.);
+    qsort(sorted, 5, sizeof *sorted, compare);
+    sprintf(text, "%d %g %g %g %d %ld %d%d%d%d%d", taking(s, 5), t.a, t.b, d, jumping("101102"),
+            adding(1, 2, 3, 4, 5, 6, 7, 8.0, s), sorted[0], sorted[1], sorted[2], sorted[3],
+            sorted[4]);
+    return text;
+}
+int main(void) {
+    static char mine[200], other[200];
+    pthread_t thread;
+    pthread_create(&thread, 0, work, other);
+    work(mine);
+    pthread_join(thread, 0);
+    printf("%s\n%s\n", mine, other);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_calls_through_pointers_take_every_kind_of_argument(level: int, tmp_path: Path) -> None:
+    built = build_program(Options((source(tmp_path, CALLS),), optimisation=level), tmp_path)
+    profile, output = run_built(built, (), b"")
+    expected = b"905 3 4 55 22 157 12345\n"
+    assert output == 2 * expected
+    assert {calls(profile)[name] for name in ("take", "give", "pair", "sum", "jump", "many")} == {1}
+    assert by_name(profile.transfers)["(threads)", "printf"] == len(expected)
+
+
+ALL_IN_ONE = r"""
+#include <pthread.h>
+static volatile double x;
+static void *compute(void *p) { for (int i = 0; i < 50000000; i++) x += i; return p; }
+static int setup(int n) { volatile int r = 0; for (int i = 0; i < 100; i++) r += i % n; return r; }
+int main(int n, char **a) {
+    (void)a;
+    pthread_t thread;
+    int r = setup(n);
+    pthread_create(&thread, 0, compute, 0);
+    pthread_join(thread, 0);
+    return r & 1;
+}
+"""
+
+
+def test_if_a_worker_computes_everything_all_answers_begin_with_it(tmp_path: Path) -> None:
+    path, target = source(tmp_path, ALL_IN_ONE), tmp_path / "p.json"
+    done = called("profile", str(path), "--no-libraries", "-o", str(target), cwd=tmp_path)
+    assert done.returncode == 0
+    first = next(line for line in done.stderr.splitlines() if "could call" not in line)
+    assert first.startswith("most of the program is not in this profile: 9")
+    assert "CPU time is in 1 other thread (compute)" in first
+    profile = Profile.load(target)
+    assert profile.threads is not None
+    assert profile.threads.cpu_fraction is not None
+    assert profile.threads.cpu_fraction > 0.9
+    assert "Most of the program is not in this profile" in page(profile)
+    draft = from_profile(tmp_path / "s.toml", target, None).text
+    assert draft.startswith("# Most of the program is not in this profile: 9")
+    assert 'about = "Most of the program is not in this profile' in draft
+    assert "of the profiled thread's time with all that it calls" in draft
+    assert "% of the time with" not in draft
+
+
+CXX = r"""
+#include <cstdio>
+#include <stdexcept>
+#include <thread>
+static int thrown;
+static void raise_error(int k) { if (k > 2) throw std::runtime_error("large"); }
+static void work(int k) {
+    try { raise_error(k); } catch (const std::exception &) { thrown += k; }
+}
+int main() {
+    work(3);
+    std::thread one(work, 4);
+    one.join();
+    std::thread two([] { work(5); });
+    two.join();
+    std::printf("%d\n", thrown);
+}
+"""
+
+
+def test_threads_of_cxx_are_named_by_their_first_function_in_the_source(tmp_path: Path) -> None:
+    path = source(tmp_path, CXX, "program.cpp")
+    built = build_program(Options((path,)), tmp_path)
+    profile, output = run_built(built, (), b"")
+    assert output == b"12\n"
+    assert started(profile) == {"work(int)": 1, "main::$_0::operator()() const": 1}
+    assert calls(profile)["raise_error(int)"] == 1
+    assert by_name(profile.transfers)["(threads)", "main"] == 4  # the value of `thrown`
+
+
+def test_a_region_and_critical_paths_of_a_program_with_threads(tmp_path: Path) -> None:
+    path = source(tmp_path, POOL)
+    profile = profile_program(Options((path,), region="work", critical_paths=True, libraries=False))
+    assert calls(profile) == {"fill": 0, "work": 1, "add": 0, "main": 0}
+    assert started(profile) == {"work": 3}
+    assert "critical paths were not measured: the program has several threads" in profile.notes
+
+
+def test_openmp_is_refused(tmp_path: Path) -> None:
+    path = source(
+        tmp_path,
+        """
+        int main(void) {
+            int s = 0;
+            #pragma omp parallel for reduction(+ : s)
+            for (int i = 0; i < 100; i++) s += i;
+            return s & 1;
+        }""",
+    )
+    with pytest.raises(InputError, match="threads of OpenMP"):
+        build_program(Options((path,), flags=("-fopenmp",)), tmp_path)

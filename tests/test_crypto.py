@@ -190,7 +190,7 @@ def check_deviations(found: pd.DataFrame) -> None:
 
 
 def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:
-    check_deviations(deviations_of_designs(front_designs(result)))
+    check_deviations(deviations_of_designs(front_designs(result).iloc[:20]))
 
 
 @pytest.mark.parametrize("arbitration", ["fixed-slots", "work-conserving"])
@@ -198,12 +198,12 @@ def test_random_feasible_designs_are_what_the_simulation_finds(arbitration: str)
     designs = feasible_designs()
     designs = designs[designs["arbitration"] == arbitration]
     assert len(designs) == 30
-    check_deviations(deviations_of_designs(designs))
+    check_deviations(deviations_of_designs(designs.iloc[:20]))
 
 
 def test_systems_of_all_kinds_are_what_the_simulation_finds() -> None:
-    systems = harsh_systems(30, seed=1)
-    assert len(systems) == 30
+    systems = harsh_systems(20, seed=1)
+    assert len(systems) == 20
     check_deviations(deviations(systems, predict(systems, PREDICTED)))
 
 

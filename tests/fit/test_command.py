@@ -450,23 +450,3 @@ def test_a_row_without_a_covariance_is_refused(folder: Path) -> None:
     (folder / "fitted.toml").write_text("\n".join(kept))
     with pytest.raises(InputError, match="no row has the covariance of its values"):
         loaded(folder, content())
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("1", "row.together: 1 is not a table"),
-        ("{ of = [], covariance = [] }", r"row.together.of: \[\] should have at least 1 item"),
-        ('{ of = ["x"], covariance = [[1.0]] }', "the row has no value 'x'"),
-        ('{ of = ["latency"], covariance = [[1.0, 2.0]] }', "one row and one column a name"),
-        ('{ of = ["latency"], covariance = [[-1.0]] }', "a variance is negative"),
-    ],
-)
-def test_a_bad_covariance_is_refused(tmp_path: Path, given: str, message: str) -> None:
-    path = tmp_path / "bad.toml"
-    path.write_text(
-        f'about = "a"\nsource = "s"\n[row]\nabout = "r"\nlatency = 1\ntogether = {given}\n'
-    )
-    with pytest.raises(InputError, match=message) as refused:
-        load_catalog(path)
-    assert len(refused.value.problems) == 1

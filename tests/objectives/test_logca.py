@@ -22,8 +22,6 @@ from tests.oracles import logca_printed as oracle
 
 AES = 1.01
 T2 = {"overhead": 2.9e4, "latency": 1500, "computational_index": 90, "acceleration": 19}
-T4 = {"overhead": 435, "latency": 500, "computational_index": 32, "acceleration": 12}
-T4_INSTRUCTIONS = {"overhead": 111, "latency": 4, "computational_index": 32, "acceleration": 12}
 APU = {"overhead": 4e8, "latency_per_byte": 15, "acceleration": 7}
 GPU = {"overhead": 2e8, "latency_per_byte": 3e3, "acceleration": 30}
 KERNELS = {  # C [cycle/B] on the GPUs' hosts, β
@@ -62,63 +60,6 @@ def test_t2_break_even_and_half_acceleration() -> None:
     assert g1.break_even[1] == pytest.approx(19 / 18 * 30_500 / 90, rel=1e-14)
     assert half.half_acceleration[0] == pytest.approx(5903.369, abs=1e-3)
     assert half.half_acceleration[1] == pytest.approx(19 * 30_500 / 90, rel=1e-14)
-
-
-def improved(engine: dict[str, float], name: str, g: float, complexity: float) -> float:
-    """Factor by which a 10x improvement of one input raises the speedup at g bytes."""
-    better = {**engine, name: engine[name] * (0.1 if name in ("overhead", "latency") else 10.0)}
-    before, after = (speedup(g, complexity=complexity, **e).speedup for e in (engine, better))
-    return float(after / before)
-
-
-def cut_off(engine: dict[str, float], name: str) -> float:
-    """Granularity up to 1 TiB where the gain of 10x passes 20 % (section 3.2), by bisection."""
-    low, high = 1.0, 2.0**40
-    before = improved(engine, name, low, AES) >= 1.2
-    assert before != (improved(engine, name, high, AES) >= 1.2)
-    while high / low > 1 + 1e-12:
-        middle = math.sqrt(low * high)
-        inside = improved(engine, name, middle, AES) >= 1.2
-        low, high = (middle, high) if inside == before else (low, middle)
-    return low
-
-
-def closed_form(engine: dict[str, float], name: str) -> float:
-    """Where T1 of the 10x better design is 1/1.2 of T1, from C g**β: without a latency per byte."""
-    o, latency = engine["overhead"], engine["latency"]
-    c, a = engine["computational_index"], engine["acceleration"]
-    work = {
-        "overhead": a * (4.4 * o - latency),
-        "latency": a * (4.4 * latency - o),
-        "computational_index": a * 4.4 * (o + latency),
-        "acceleration": a * (o + latency) / 4.4,
-    }
-    return float((work[name] / c) ** (1 / AES))
-
-
-@pytest.mark.parametrize(
-    ("engine", "name", "expected"),
-    [
-        # The paper reads cut-offs off a plot with a point at each power of two.
-        (T2, "acceleration", "1361.5"),  # A starts to help: 2 KB, the next power of two
-        (T2, "overhead", "24066.5"),  # 32 KB, the next power of two
-        (T2, "computational_index", "25596.6"),  # 32 KB
-        (T4_INSTRUCTIONS, "overhead", "172.53"),  # 128 B, the last power of two
-        (T4_INSTRUCTIONS, "acceleration", "9.582"),  # 16 B, where the plot starts
-        (T4, "overhead", "498.3"),  # 512 B
-        (T4, "acceleration", "76.3"),  # the paper: from 32 B
-        (T4, "latency", "620.7"),  # the paper: L in no region of the on-chip engines
-    ],
-)
-def test_region_cut_offs(engine: dict[str, float], name: str, expected: str) -> None:
-    found = cut_off(engine, name)
-    assert found == pytest.approx(closed_form(engine, name), rel=1e-9)
-    assert f"{found:.{len(expected.partition('.')[2])}f}" == expected
-
-
-@pytest.mark.parametrize("engine", [T2, T4_INSTRUCTIONS])
-def test_latency_is_in_no_region_of_the_engines_with_a_short_one(engine: dict[str, float]) -> None:
-    assert all(improved(engine, "latency", 2.0**e, AES) < 1.2 for e in range(26))
 
 
 def test_discrete_gpu_breaks_even_only_if_latency_is_not_read_as_cycles_per_byte() -> None:

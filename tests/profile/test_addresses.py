@@ -113,10 +113,8 @@ int main(int count, char **arguments) {
 def test_no_option_moves_an_object_of_the_program(tmp_path: Path) -> None:
     """Whatever is measured: the mappings of the profiler, its tables and hooks are not seen."""
     settings: list[dict[str, Any]] = [
-        {},
         {"caches": (), "transfers": False},
-        {"caches": (KENTER, *CACHES), "chunk": 8},
-        {"functions": ("deep",), "region": "passed"},
+        {"caches": (KENTER, *CACHES), "chunk": 8, "functions": ("deep",), "region": "passed"},
     ]
     outputs = set()
     for number, each in enumerate(settings):

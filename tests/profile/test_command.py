@@ -59,9 +59,9 @@ def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
     files = {function.name: function.file for function in profile.functions}
     ran = [block for block in profile.blocks if block.line and block.executions]
     assert set(profile.texts) == {(files[block.function], block.line) for block in ran}
-    shown = command(str(target))
-    assert b"turn_rings" in shown.stdout
-    assert b"bytes moved" in shown.stdout
+    shown = called("profile", str(target), cwd=ROOT)
+    assert "turn_rings" in shown.stdout
+    assert "bytes moved" in shown.stdout
     wrong = command(ROTATE, "-o", str(target))
     assert wrong.returncode == 0
     assert b"usage: rotate" in wrong.stderr
@@ -71,8 +71,10 @@ def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
 def test_one_of_a_thing_is_not_several(tmp_path: Path) -> None:
     path = source(tmp_path, 'int main(void) { __asm__ volatile("nop"); return 0; }')
     page = tmp_path / "a.html"
-    done = command(str(path), "-o", str(tmp_path / "a.json"), "--html", str(page))
-    assert b"1 block execution in 1 function\n" in done.stderr
+    done = called(
+        *("profile", str(path), "-o", str(tmp_path / "a.json"), "--html", str(page)), cwd=ROOT
+    )
+    assert "1 block execution in 1 function\n" in done.stderr
     words = re.sub(r"<[^>]*>", " ", page.read_text())
     assert not re.search(r"\b1 (?:calls|times|instructions|executions|functions|blocks)\b", words)
 
@@ -98,7 +100,8 @@ def test_what_cannot_be_written_is_reported_before_the_run(tmp_path: Path) -> No
     assert told.count("is there already") == told.count("--force replaces it") == 2
     assert notes.read_text() == "mine"
     for force in (["--force"], []):  # what this command wrote it may write again
-        again = command(str(path), "--out", str(notes), "--html", str(page), *force)
+        words = ("--out", str(notes), "--html", str(page), *force)
+        again = called("profile", str(path), *words, cwd=ROOT)
         assert again.returncode == 0, again.stderr
     assert Profile.load(notes).run.complete
     page.write_text("mine")

@@ -95,7 +95,7 @@ int main(void) { signal(SIGTERM, ignore); for (;;) step(); }
 @pytest.mark.parametrize(
     ("text", "limits", "ended"),
     [
-        (ENDLESS, Limits(seconds=2.0), "time limit"),  # long after it has started
+        (ENDLESS, Limits(seconds=1.0), "time limit"),  # long after it has started
         (HANDLING, Limits(seconds=0.5), "time limit"),
         (GREEDY, Limits(memory=300 << 20), "memory limit"),
     ],
@@ -114,36 +114,36 @@ def test_a_program_killed_outright_is_a_clear_error(tmp_path: Path) -> None:
         profile_text(tmp_path, text)
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        ("fork() < 0", "called fork: it makes processes"),
-        ('execl("/bin/true", "true", (char *)0)', "called execl: it replaces itself"),
-        *(
-            (f"(int)syscall({number}, 0, 0, 0)", "called syscall: it makes a thread or a process")
-            for number in ("SYS_fork", "SYS_clone3", "SYS_execve")
-        ),
-    ],
+REFUSED = (
+    ("fork() < 0", "called fork: it makes processes"),
+    ('execl("/bin/true", "true", (char *)0)', "called execl: it replaces itself"),
+    *(
+        (f"(int)syscall({number}, 0, 0, 0)", "called syscall: it makes a thread or a process")
+        for number in ("SYS_fork", "SYS_clone3", "SYS_execve")
+    ),
 )
-def test_processes_are_refused_only_when_they_begin(call: str, words: str, tmp_path: Path) -> None:
+
+
+def test_processes_are_refused_only_when_they_begin(tmp_path: Path) -> None:
+    cases = " ".join(f"case {i}: return {call};" for i, (call, _) in enumerate(REFUSED))
     text = f"""
     #define _GNU_SOURCE
     #include <sys/syscall.h>
     #include <unistd.h>
-    static int other(void) {{ return {call}; }}
+    static int other(int number) {{ switch (number) {{ {cases} }} return 0; }}
     int main(int count, char **given) {{
-        (void)given;
         if (count > 2 && syscall(SYS_getpid) != getpid()) return 1;
-        return count == 2 ? other() : 0;
+        return count == 2 ? other(given[1][0] - '0') : 0;
     }}"""
-    if "syscall" in call and platform.machine() != "x86_64":
-        pytest.skip("the numbers are those of x86-64")
     built = build_program(Options((source(tmp_path, text),)), tmp_path)
     profile, _ = run_built(built, ("some", "call"), b"")
     assert profile.run.complete
     assert "system calls by number (syscall)" in profile.notes[0]
-    with pytest.raises(InputError, match=words):
-        run_built(built, ("now",), b"")
+    for i, (call, words) in enumerate(REFUSED):
+        if "syscall" in call and platform.machine() != "x86_64":
+            continue  # the numbers are those of x86-64
+        with pytest.raises(InputError, match=words):
+            run_built(built, (str(i),), b"")
 
 
 def test_what_may_be_refused_is_reported_before_the_run(
@@ -192,9 +192,7 @@ int main(void) {
 @pytest.mark.parametrize(
     ("region", "work", "add", "loop"),
     [
-        ("work", 6, 6, 21),
         ("work:2-4", 3, 3, 9),
-        ("work:5-", 2, 2, 11),
         ("add", 0, 7, 0),
         ("work:6..last", 1, 1, 6),
     ],

@@ -45,30 +45,6 @@ def last(judge: Evaluator, evaluations: int, generation: int, seed: int = 0) -> 
     return search.population
 
 
-def as_bytes(state: Population) -> list[bytes]:
-    values = state.evaluated
-    columns = [values.objectives, values.constrained, values.feasible]
-    return [a.tobytes() for a in (state.unit, state.parents, *columns)]
-
-
-def test_a_resumed_run_ends_as_an_uninterrupted_one() -> None:
-    search, states, checkpoints = begun(SMALL, 950, 100), [], []
-    for _ in search.steps():
-        states.append(search.population)
-        checkpoints.append({name: array.copy() for name, array in search.state().items()})
-    assert [len(s.unit) for s in states] == [*range(100, 901, 100), 950]
-    for cut in (0, 3, 7):
-        resumed = begun(SMALL, 950, 100, state=checkpoints[cut])
-        assert as_bytes(resumed.population) == as_bytes(states[cut])  # it stayed what it was
-        deque(resumed.steps(), maxlen=0)
-        assert as_bytes(resumed.population) == as_bytes(states[-1])
-    assert list(begun(SMALL, 950, 100, state=checkpoints[-1]).steps()) == []
-    last_unit = states[-1].unit
-    assert ((last_unit >= 0) & (last_unit <= 1)).all()
-    again = SMALL.evaluate(SMALL.space.from_unit(last_unit))
-    assert np.array_equal(again.objectives, states[-1].evaluated.objectives)
-
-
 @pytest.mark.parametrize("generation", [7, 1_000])
 def test_a_budget_beyond_the_space_evaluates_every_design_once_and_ends(generation: int) -> None:
     seen: list[Floats] = []

@@ -116,9 +116,12 @@ def test_an_input_without_effect_is_noted() -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_studies_have_none_of_them(name: str) -> None:
+def test_shipped_studies_have_none_of_them_and_areas_in_one_unit(name: str) -> None:
     evaluator = dse.load(ROOT / "studies" / f"{name}.toml").evaluator
     assert check_formulation(evaluator, name, 2.0) == []
+    quantities = evaluator.model_graph.quantities
+    areas = {q.unit.split("/")[0] for n, q in quantities.items() if n.split("_")[0] == "area"}
+    assert areas <= {"LUT"} or areas <= {"instruction"}
 
 
 @pytest.mark.parametrize("command", ["check", "run"])

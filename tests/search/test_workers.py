@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import dse
-from dse.evaluate.failures import DesignError, evaluate_designs
 from dse.evaluate.space import Integer
 from dse.problems import InputError
 from dse.run import StoppedError, run
@@ -47,17 +45,6 @@ def test_a_batch_is_evaluated_whole_or_up_to_the_time_limit() -> None:
         assert np.array_equal(part.objectives, whole[: len(part)])
         assert np.array_equal(batches.evaluate(points, 0).objectives, whole)
         assert 0 < len(batches.evaluate(points, 0, until=0.0)) < 999
-
-
-def test_an_error_within_either_half_is_of_the_design_that_has_it() -> None:
-    def fragile(x: Any) -> Any:
-        if (np.asarray(x) == 41).any():
-            raise ArithmeticError("41 does not fit")
-        return x
-
-    judge = evaluator({"x": Integer(0, 63)}, [model("f", fragile, ["x"], ["y"])], [objective("y")])
-    with pytest.raises(DesignError, match=r"^design 41 \(x = 41\): f raised .*41 does not fit"):
-        evaluate_designs(judge, judge.space.from_index(np.arange(64)), 0)
 
 
 # ------------------------------------------------------------------------------- time limits

@@ -103,6 +103,9 @@ ROW a = 1; [row.text]; b = 1 => row.text.b
 ROW "a b" = 1 => is not a name for a quantity
 ROW a = 1; [row.together]; of = ["a"]; normall = ["a"] =>
  row.together.normall: unknown key 'normall' | did you mean 'normal'?
+ROW a = 1; together = 1 => row.together: 1 is not a table
+ROW a = 1; together = { of = [], covariance = [] } =>
+ row.together.of: [] should have at least 1 item
 ROW a = 1; together = { of = ["b"], covariance = [[1.0]] } => row.together: the row has no value 'b'
 ROW a = 1; together = { of = ["a"], covariance = [[1.0, 2.0]] } =>
  row.together: | one row and one column

@@ -140,8 +140,6 @@ def chain_times(
     ("streams", "depth", "switch", "period", "elements", "load"),
     [
         (8, 4, 4, 4, 1, 0.9),  # calls of one element: elements
-        (9, 4, 0, 5, 1, 0.8),
-        (12, 1, 9, 16, 1, 0.85),
         (8, 4, 4, 1, 3, 0.6),
         (8, 4, 4, 6, 4, 0.6),  # common factors of the two: roots on the unit circle
         (8, 4, 4, 6, 6, 0.5),

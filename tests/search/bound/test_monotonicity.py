@@ -119,10 +119,12 @@ def test_where_the_best_end_has_no_value_the_others_are_looked_at() -> None:
     assert covers(found, searched(evaluator, "exhaustive"), evaluator.signs, 0.001)
 
 
-def test_a_cover_need_not_be_asked_again_for_what_it_had() -> None:
+@pytest.mark.parametrize("objectives", [1, 3, 4])
+def test_a_cover_need_not_be_asked_again_for_what_it_had(objectives: int) -> None:
     rng = np.random.default_rng(0)
-    cover, designs = Cover.empty(3), rng.integers(0, 40, (6_000, 3)).astype(np.float64)
-    points = rng.integers(0, 40, (900, 3)) - rng.integers(0, 9, (900, 1)) * 4.0
+    cover = Cover.empty(objectives)
+    designs = rng.integers(0, 40, (6_000, objectives)).astype(np.float64)
+    points = rng.integers(0, 40, (900, objectives)) - rng.integers(0, 9, (900, 1)) * 4.0
     since = np.full(900, -1, dtype=np.int32)
     known = np.zeros((2, 900), dtype=bool)
     for k, part in enumerate(np.array_split(designs, 12)):

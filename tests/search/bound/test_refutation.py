@@ -28,23 +28,15 @@ REFUTED, AUDITED, HARMLESS = "refuted by check_model", "audited by the search", 
 SHIPPED: list[tuple[Callable[..., Any], str, str, set[str]]] = [
     (speedup, "speedup", "-acceleration", {REFUTED, AUDITED}),
     (speedup, "speedup", "-computational_index", {REFUTED, HARMLESS}),
-    (speedup, "speedup", "+overhead", {REFUTED, AUDITED}),
     (speedup, "speedup", "=latency", {REFUTED, HARMLESS}),  # the least of it, as is best
     (speedup, "speedup", "=acceleration", {REFUTED, AUDITED}),
-    (speedup, "speedup", "+granularity", {REFUTED, HARMLESS}),
-    (times, "accelerated_time", "+acceleration", {REFUTED, AUDITED}),
     (times, "accelerated_time", "-latency", {REFUTED, AUDITED}),
-    (times, "accelerated_time", "=overhead", {REFUTED, HARMLESS}),
     (times, "compute_time", "+acceleration", {REFUTED, HARMLESS}),
     (break_even, "break_even", "+acceleration", {REFUTED, AUDITED}),
-    (break_even, "break_even", "-overhead", {REFUTED, AUDITED}),
-    (break_even, "break_even", "=latency", {REFUTED, HARMLESS}),
     (break_even, "break_even", "+complexity", {REFUTED, HARMLESS}),
     (half_acceleration, "half_acceleration", "-acceleration", {REFUTED, HARMLESS}),
     (total_area, "area", "-lanes", {REFUTED, AUDITED}),
-    (total_area, "area", "+pipeline_depth", {REFUTED, AUDITED}),
     (total_area, "area", "=streams", {REFUTED, HARMLESS}),
-    (total_area, "area", "-engines", {REFUTED, AUDITED}),
 ]
 
 

@@ -25,7 +25,6 @@ from dse.search.bound.cover import DOUBLINGS, Cover, count_doublings, relax_poin
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Outcome
 from dse.search.workers import Workers
-from tests.core_examples import objective
 
 STUDIES = Path(__file__).parents[3] / "studies"
 SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
@@ -88,32 +87,6 @@ def test_random_parts_of_shipped_studies_have_the_fronts_of_enumeration(name: st
             found = searched(part, "bound", tolerance)
             assert found.complete
             assert covers(found, whole, part.signs, tolerance)
-
-
-def redirected(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
-    """Return the evaluator with random outputs of its models as objectives, either way.
-
-    With its own, if each output takes what only its objectives say.
-    """
-    model_graph = evaluator.model_graph
-    names = [n for n in model_graph.producers if not model_graph.needs([n]).missing]
-    if not names:
-        return evaluator
-    chosen = rng.choice(names, min(len(names), int(rng.integers(1, 5))), replace=False).tolist()
-    directions = rng.choice(["maximize", "minimize"], len(chosen)).tolist()
-    objectives = tuple(
-        objective(name, direction) for name, direction in zip(chosen, directions, strict=True)
-    )
-    return replace(evaluator, objectives=objectives)
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_random_objectives_of_shipped_models_have_the_fronts_of_enumeration(name: str) -> None:
-    evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
-    rng = np.random.default_rng(100 + SHIPPED.index(name))
-    for _ in range(4):
-        part = redirected(narrowed(evaluator, rng), rng)
-        assert_equal(searched(part, "bound"), searched(part, "exhaustive"))
 
 
 def test_random_model_graphs_of_shipped_models_have_the_fronts_of_enumeration() -> None:
@@ -285,27 +258,6 @@ def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
     assert cover.weakly(relax_points(points, np.full(2, outcome.gap.reached))).all()
 
 
-@pytest.mark.parametrize("tolerance", [0.0, 0.001])
-def test_a_resumed_search_ends_as_an_uninterrupted_one(tolerance: float) -> None:
-    evaluator = study(made, 3_000).evaluator
-    plan = SearchSettings("bound", 9_000_000, 1, 0, None, {}, tolerance)
-
-    def begun(state: Any) -> Any:
-        return method_of("bound").start(Start(evaluator, plan, chunk=32_768, state=state))
-
-    whole = searched(evaluator, "bound", tolerance)
-    for steps in (1, 20, 10_000):
-        first = begun({})
-        for _ in itertools.islice(first.steps(), steps):
-            pass
-        again = begun(first.state())
-        for _ in again.steps():
-            pass
-        assert_equal(again.outcome(), whole)
-        assert again.outcome().tally.evaluated == whole.tally.evaluated
-        assert again.outcome().gap == whole.gap
-
-
 def test_a_deadline_in_the_middle_of_a_batch_loses_nothing() -> None:
     evaluator = study(made, 3_000).evaluator
     plan = SearchSettings("bound", 9_000_000, 1, 0, None, {}, 0.0)
@@ -317,23 +269,6 @@ def test_a_deadline_in_the_middle_of_a_batch_loses_nothing() -> None:
     for _ in search.steps():
         pass
     assert_equal(search.outcome(), searched(evaluator, "bound"))
-
-
-@pytest.mark.parametrize("objectives", [1, 2, 4])
-def test_a_cover_tells_what_brute_force_tells(objectives: int) -> None:
-    rng = np.random.default_rng(objectives)
-    designs = rng.integers(0, 30, (5_000, objectives)).astype(np.float64)
-    points = rng.integers(0, 30, (400, objectives)) - rng.integers(0, 2, (400, 1)) * 25.0
-    cover = Cover.empty(objectives)
-    for part in np.array_split(designs, 7):
-        cover = cover.added(part)
-        cover.weakly(points)
-    nowhere_worse = np.asarray((designs[None] <= points[:, None]).all(axis=2))
-    better = nowhere_worse & np.asarray((designs[None] < points[:, None]).any(axis=2))
-    np.testing.assert_array_equal(cover.weakly(points), nowhere_worse.any(axis=1))
-    np.testing.assert_array_equal(cover.strictly(points), better.any(axis=1))
-    cover = cover.thinned()
-    np.testing.assert_array_equal(cover.weakly(points), nowhere_worse.any(axis=1))
 
 
 def test_how_far_a_cover_misses_is_counted_in_doublings() -> None:

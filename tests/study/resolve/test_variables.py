@@ -69,11 +69,6 @@ def test_what_is_excluded_is_no_candidate_nor_is_what_calls_it() -> None:
 
 
 def test_what_cannot_be_excluded_is_reported() -> None:
-    table = {"accelerated": {"subsets": "selection", "of": ["idct"]}}
-    with pytest.raises(dse.InputError, match=r"no function 'idkt'\n.*did you mean 'idct'"):
-        study(table, {"file": JPEG, "exclude": ["idkt"]})
-    with pytest.raises(dse.InputError, match="instruction_time is a number, not a file"):
-        study(table, instruction_time={"file": JPEG, "exclude": ["idct"]})
     mapping = {
         "study": {"name": "parts", "models": ["objectives.partition:optimal"]},
         "inputs": {"profiles": {"file": JPEG, "exclude": ["idct"]}},

@@ -17,7 +17,12 @@ from typing import IO, Any
 
 from dse.problems import InputError, Problem, nearest
 from dse.profile.build.build import Job, build_object
-from dse.profile.build.effects import forewarned, refuse, refuse_parallel
+from dse.profile.build.effects import (
+    forewarned,
+    refuse,
+    refuse_library_thread,
+    refuse_parallel,
+)
 from dse.profile.build.elf import write_sparse
 from dse.profile.build.frontend import link_program, modelled_functions
 from dse.profile.build.idle import without_idle
@@ -205,6 +210,8 @@ def measure(
     status = [int(x) for x in result.sections["status"]]
     if result.reason == "refused":
         raise refuse(list(built.tables["foreign"])[status[1]])
+    if result.reason == "library thread":
+        raise refuse_library_thread(function_names(built.tables)[status[1]])
     assembly = Assembly(built.tables, result, frozenset(modelled_functions()))
     shadow = int(result.sections.get("shadow", [0])[0])
     parts = built.parts

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from dse.problems import InputError
+from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import Options, build_program, profile_program
 from dse.profile.document import Profile
 from dse.profile.show.page import page
@@ -430,6 +432,43 @@ def test_threads_of_cxx_are_named_by_their_first_function_in_the_source(tmp_path
     assert started(profile) == {"work(int)": 1, "main::$_0::operator()() const": 1}
     assert calls(profile)["raise_error(int)"] == 1
     assert by_name(profile.transfers)["(threads)", "main"] == 4  # the value of `thrown`
+
+
+LIBRARY = r"""
+#include <pthread.h>
+static void *call(void *function) { ((void (*)(void))function)(); return 0; }
+void run_apart(void (*function)(void)) {
+    pthread_t thread;
+    pthread_create(&thread, 0, call, (void *)function);
+    pthread_join(thread, 0);
+}
+static void *nothing(void *p) { return p; }
+void run_nothing(void) { pthread_t t; pthread_create(&t, 0, nothing, 0); pthread_join(t, 0); }
+"""
+
+
+def test_threads_of_a_library_may_not_call_the_program(tmp_path: Path) -> None:
+    library, compiler = tmp_path / "libapart.so", find_toolchain().c
+    command = [*compiler, "-shared", "-fPIC", "-o", str(library)]
+    subprocess.run([*command, str(source(tmp_path, LIBRARY, "apart.c"))], check=True)
+    text = """
+    void run_apart(void (*function)(void));
+    void run_nothing(void);
+    static int sum;
+    static void work(void) { sum++; }
+    int main(int n, char **a) {
+        (void)a; work(); n > 1 ? run_apart(work) : run_nothing();
+        return sum;
+    }
+    """
+    flags = (str(library), f"-Wl,-rpath,{tmp_path}")
+    options = Options((source(tmp_path, text),), link_flags=flags)
+    (tmp_path / "built").mkdir()
+    built = build_program(options, tmp_path / "built")
+    profile, _ = run_built(built, (), b"")
+    assert (profile.run.exit_status, calls(profile)["work"]) == (1, 1)
+    with pytest.raises(InputError, match="a thread that a library started called work"):
+        run_built(built, ("apart",), b"")
 
 
 def test_a_region_and_critical_paths_of_a_program_with_threads(tmp_path: Path) -> None:

@@ -153,6 +153,20 @@ def refuse(symbol: str) -> InputError:
     raise ValueError(symbol)
 
 
+def refuse_library_thread(function: str) -> InputError:
+    """Return the error for a program with a function that a thread of a library called.
+
+    >>> refuse_library_thread("work").problems[0].message
+    'a thread that a library started called work: such threads cannot be left out of the profile'
+    """
+    message = (
+        f"a thread that a library started called {function}: such threads cannot be left out "
+        "of the profile"
+    )
+    remedy = "build the library with dse-cc too, or profile a run in which it starts no threads"
+    return InputError("profile", [Problem("", message, remedy)])
+
+
 def refuse_parallel(symbols: Iterable[str]) -> None:
     """Raise InputError if a program is built for OpenMP, which begins with threads.
 

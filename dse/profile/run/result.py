@@ -23,7 +23,15 @@ NODE = np.dtype(
         ("last_child", "<u4"),
     ]
 )
-REASONS = ("exit", "signal", "memory limit", "too deep", "too many calls", "refused")
+REASONS = (
+    "exit",
+    "signal",
+    "memory limit",
+    "too deep",
+    "too many calls",
+    "refused",
+    "library thread",
+)
 
 
 @dataclass(frozen=True, slots=True)

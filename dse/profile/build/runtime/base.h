@@ -48,12 +48,12 @@ static u32 origin_function(u32 origin) {
 }
 
 /* Why the run ended; the numbers are part of the result's format. */
-enum { RUN_COMPLETE, RUN_SIGNAL, RUN_OUT_OF_MEMORY, RUN_TOO_DEEP, RUN_TOO_MANY, RUN_REFUSED };
+enum { RUN_COMPLETE, RUN_SIGNAL, RUN_OUT_OF_MEMORY, RUN_TOO_DEEP, RUN_TOO_MANY, RUN_REFUSED, RUN_LIBRARY_THREAD };
 static void finish(u32 reason, u32 detail);
 
 /* Whether this thread is one that the profile does not contain: it changes none of the tables. */
-#ifdef DSE_THREADS
 HIDDEN __thread u8 __dse_recorded __attribute__((tls_model("initial-exec")));
+#ifdef DSE_THREADS
 #define OTHER_THREAD unlikely(!__dse_recorded)
 #else
 #define OTHER_THREAD 0

@@ -1,9 +1,10 @@
 /* Library functions on threads, as foreign.h has the others. */
 #ifndef DSE_OTHERS_H
 #define DSE_OTHERS_H
-#ifdef DSE_THREADS
-#include "foreign.h"
+#include "files.h"
 #include <pthread.h>
+
+#ifdef DSE_THREADS
 #include <threads.h>
 
 FOREIGN(pthread_create)
@@ -31,6 +32,14 @@ HIDDEN void __dse_call_pthread_exit(void *result) {
     (void)call;
     profiled_ended |= !OTHER_THREAD;
     pthread_exit(result);
+}
+#else
+/* Libraries find this function in place of their own one. */
+__attribute__((visibility("default"))) int pthread_create(pthread_t *restrict t, const pthread_attr_t *restrict how,
+                                                          void *(*start)(void *), void *restrict given) {
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+    library_threads = 1;
+    return real(t, how, start, given);
 }
 #endif
 #endif

@@ -74,14 +74,21 @@ static void finish(u32 reason, u32 detail) {
     if (file < 0)
         return;
 #ifdef DSE_TRANSFERS
-    marks_finish();
-    flows_finish();
-    for (u32 at = top_level; at; at--)
-        tree_words(at);
+    if (reason != RUN_LIBRARY_THREAD) {
+        marks_finish();
+        flows_finish();
+        for (u32 at = top_level; at; at--)
+            tree_words(at);
+    }
 #endif
     u64 status[7] = {reason, detail, invocation_count, collapsed,
                      (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0, history_full, files_mapped};
     section(file, "status", 8, 7, status);
+    if (reason == RUN_LIBRARY_THREAD) { /* the profiled thread goes on with the tables */
+        section(file, "end", 8, 0, 0);
+        close(file);
+        return;
+    }
     section(file, "loaded", 8, sizeof loaded / 8, loaded);
     if (nodes)
         tree_mark();

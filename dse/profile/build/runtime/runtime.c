@@ -155,6 +155,7 @@ __attribute__((constructor(101))) static void start(int count, char **arguments)
     cache_start();
     tree_start();
     shadow_start();
+    __dse_recorded = 1;
     threads_start();
     shadow_input((u64)arguments);
     region_start();

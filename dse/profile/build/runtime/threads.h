@@ -176,7 +176,6 @@ static void marks_finish(void) {
 #endif
 
 static void threads_start(void) {
-    __dse_recorded = 1;
     profiled_thread = (int)syscall(SYS_gettid);
     thread_starts = reserve(4 * ((u64)__dse_function_count + 1));
     other_calls = reserve((u64)__dse_foreign_count + 8);

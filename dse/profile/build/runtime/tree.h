@@ -117,10 +117,21 @@ FAST void tree_mark(void) {
 /* What the code of a function keeps: the depth of its frame, with UNFRAMED if it has none of its own. */
 #define UNFRAMED ((u32)1 << 31)
 
+/* A program that calls no function on threads has one version of its functions. No thread of a library may run them. */
+static int library_threads;
+static SLOW void refuse_library_thread(u32 function) {
+    if (__dse_recorded)
+        return;
+    finish(RUN_LIBRARY_THREAD, function);
+    _exit(125);
+}
+
 static u32 tree_enter(u32 function) {
 #ifndef DSE_TREE
     return 0;
 #endif
+    if (unlikely(library_threads))
+        refuse_library_thread(function);
     if (OTHER_THREAD)
         return UNFRAMED;
     if (unlikely(!__dse_framed[function]))

@@ -8,7 +8,13 @@ import numpy as np
 
 from dse.model.values import plural
 from dse.problems import InputError, Problem
-from objectives.drafts.program import check_one, headed, origin_of
+from objectives.drafts.program import (
+    THREAD_REMEDY,
+    check_one,
+    headed,
+    origin_of,
+    threads_of,
+)
 from objectives.drafts.text import comment, filled, percent, quoted
 from objectives.partition import Architecture, Graph, Workloads, block_times
 from objectives.programs import load_program
@@ -39,7 +45,10 @@ def partition(profile: Path, named: str, name: str) -> str:
     area = int(graph.area[graph.movable].sum())
     if not area:
         message = "no block could move: all that run call library functions"
-        raise InputError(str(profile), [Problem("", message, "profile a program that computes")])
+        remedy = "profile a program that computes"
+        if threads := load_program(profile, threads_of):
+            message, remedy = f"{threads.words}; in the profiled thread, {message}", THREAD_REMEDY
+        raise InputError(str(profile), [Problem("", message, remedy)])
     text = filled(
         "partition",
         name=quoted(name),

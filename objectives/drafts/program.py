@@ -290,8 +290,10 @@ def source_of(profile: Path, needs: Collection[str] = ()) -> Source:
             if name not in dataflow.kinds.library
         ]
         message = f"no function could move: {'; '.join(reasons[:3]) or 'none computes anything'}"
-        message = f"{threads.words}; of its thread {message}" if threads else message
         remedy = "move the work into a separate function without I/O, and profile again"
+        if threads:
+            message = f"{threads.words}; in the profiled thread, {message}"
+            remedy = THREAD_REMEDY
         raise InputError(str(profile), [Problem("", message, remedy)])
     places, origin = load_program(profile, _describe_program)
     return Source(dataflow, origin, places, threads)
@@ -307,6 +309,9 @@ def check_one(profile: Path) -> None:
 def threads_of(program: Program, name: str) -> Threads | None:
     """Return the threads that a profile does not contain."""
     return program.threads if isinstance(program, Profile) else None
+
+
+THREAD_REMEDY = "profile a run in which the thread of main does the work"
 
 
 def headed(profile: Path, text: str) -> str:

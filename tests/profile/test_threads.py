@@ -404,6 +404,73 @@ def test_if_a_worker_computes_everything_all_answers_begin_with_it(tmp_path: Pat
     assert "% of the time with" not in draft
 
 
+def test_a_main_that_only_joins_has_no_draft(tmp_path: Path) -> None:
+    text = ALL_IN_ONE.replace("int r = setup(n);", "int r = n;")
+    target = tmp_path / "p.json"
+    profile_program(Options((source(tmp_path, text),), libraries=False)).save(target)
+    for question in (None, "partition"):
+        with pytest.raises(InputError) as caught:
+            from_profile(tmp_path / "s.toml", target, question)
+        [problem] = caught.value.problems
+        assert problem.message.startswith("most of the program is not in this profile")
+        assert problem.remedy == "profile a run in which the thread of main does the work"
+
+
+NEIGHBOURS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+enum { T = 16, N = 1025, ROUNDS = 20 };  /* rows end within a word */
+static unsigned char in[T][N], out[T][N];
+static pthread_barrier_t barrier;
+static void give(int r) { for (int i = 0; i < T * N; i++) in[i / N][i % N] = r + i; }
+static long take(void) {
+    long s = 0;
+    for (int i = 0; i < T * N; i++) s += out[i / N][i % N];
+    return s;
+}
+static void change(long t, int r) {
+    for (int i = 0; i < N; i++) out[t][i] = in[t][i] ^ r;
+    char *block = malloc(1000 + 16 * t);
+    memset(block, r, 1000);
+    out[t][0] += block[5];
+    free(block);
+}
+static void *work(void *row) {
+    for (int r = 0; r < ROUNDS; r++) {
+        pthread_barrier_wait(&barrier);
+        change((long)row, r);
+        pthread_barrier_wait(&barrier);
+    }
+    return 0;
+}
+int main(void) {
+    pthread_t thread[T];
+    long s = 0;
+    pthread_barrier_init(&barrier, 0, T);
+    for (long t = 1; t < T; t++) pthread_create(thread + t, 0, work, (void *)t);
+    for (int r = 0; r < ROUNDS; r++) {
+        give(r);
+        pthread_barrier_wait(&barrier);
+        change(0, r);
+        pthread_barrier_wait(&barrier);
+        s += take();
+    }
+    for (int t = 1; t < T; t++) pthread_join(thread[t], 0);
+    return s & 1;
+}
+"""
+
+
+def test_threads_that_write_neighbouring_bytes_at_once_lose_none(tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, NEIGHBOURS)
+    moved, row = by_name(profile.transfers), 20 * 1025
+    assert started(profile) == {"work": 15}
+    assert moved["give", "(threads)"] == moved["(threads)", "take"] == 15 * row
+    assert moved["give", "change"] == moved["change", "take"] == row
+    assert profile.unaccounted.bytes == 0
+
+
 CXX = r"""
 #include <cstdio>
 #include <stdexcept>

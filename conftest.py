@@ -25,6 +25,8 @@ SLOW = (  # measured: each takes 10 to 40 s
     "tests/fit/test_intervals.py",
     "tests/profile/test_compiler.py",
     "tests/profile/test_addresses.py",
+    "tests/profile/test_threads.py",
+    "tests/profile/test_command.py",
     "tests/search/test_cluster.py",
     "tests/test_compress.py",
     "tests/result/test_lease.py",

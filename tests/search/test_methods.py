@@ -165,7 +165,7 @@ def check_counts(search: Search) -> None:
 def as_values(outcome: Outcome) -> tuple[Any, ...]:
     judged, points = outcome.evaluated, outcome.points
     columns = [outcome.numbers, outcome.on_front, judged.objectives, *points.values()]
-    return (outcome.tally.evaluated, *(column.tobytes() for column in columns))
+    return (outcome.tally.evaluated, outcome.gap, *(column.tobytes() for column in columns))
 
 
 @contextmanager

@@ -72,7 +72,7 @@ class ProfileCommand(click.Command):
 @option(
     "--no-libraries",
     is_flag=True,
-    help="Do not count the instructions of libraries, in a second run under valgrind.",
+    help="Do not count machine instructions and libraries, in a second run under valgrind.",
 )
 @option(
     "--critical-path",

@@ -49,7 +49,7 @@ from dse.profile.document import (
 )
 from dse.profile.errors import NotMeasuredError, cannot
 from dse.profile.library.cpu_time import compile_clocks, measure_cpu_fraction
-from dse.profile.library.measure import build_plain_program, measure_libraries
+from dse.profile.library.measure import build_plain_program, measure_instructions
 from dse.profile.run.assembly import Assembly
 from dse.profile.run.inputs import keep_input
 from dse.profile.run.lines import with_lines
@@ -86,7 +86,8 @@ class Options:
     transfers : bool
         Whether to follow data between functions.
     libraries : bool
-        Whether to run the program again under valgrind, for the instructions of its libraries.
+        Whether to run the program again under valgrind, for the machine instructions of its
+        functions and libraries.
     critical_paths : bool
         Whether to run the program a second time, for the critical path of each function.
     chunk : int
@@ -305,29 +306,35 @@ def _with_libraries(
     folder: Path,
     progress: Callable[[float, int], None] | None,
 ) -> Profile:
-    """Return a profile with the work of libraries, or with the reason why it has none."""
+    """Return a profile with machine instructions, or with the reason why it has none."""
     calls = sum(f.invocations for f in profile.functions if f.foreign)
     executed = sum(block.executions * block.area for block in profile.blocks)
     if not profile.run.complete or calls < FEW_CALLS * executed:
         return profile
+    if built.options.region:
+        note = "machine instructions were not counted: valgrind would count outside of the region"
+        return profile.model_copy(update={"notes": (*profile.notes, note)})
     options, own = built.options, {f.symbol for f in profile.functions if not f.foreign}
     variables = environment(options.environment)
     try:
         plain = build_plain_program(built.parts, built.toolchain, built.cxx, folder)
         with given.open("rb") as stdin:
-            work = measure_libraries(
+            counts = measure_instructions(
                 plain, own, options.arguments, options.limits, variables, stdin, folder, progress
             )
     except NotMeasuredError as error:
-        note = f"instructions of libraries were not counted: {error}"
+        note = f"machine instructions were not counted, nor those of libraries: {error}"
         return profile.model_copy(update={"notes": (*profile.notes, note)})
     functions = tuple(
         f.model_copy(
             update={
+                "instructions": counts.own.get(f.symbol),
                 "libraries": tuple(
                     LibraryWork(library=library, instructions=instructions)
-                    for library, instructions in work.get(f.symbol, Counter()).most_common()
-                )
+                    for library, instructions in counts.libraries.get(
+                        f.symbol, Counter()
+                    ).most_common()
+                ),
             }
         )
         for f in profile.functions

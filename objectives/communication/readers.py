@@ -122,8 +122,10 @@ def _library_work(profile: Profile, measured: Mapping[str, Array]) -> tuple[Arra
     """Return computation and local bytes of the libraries that each function calls, shape (names,).
 
     An instruction of a library computes and reads as one of the program does in the mean.
+    Profiles without machine instructions have those of LLVM.
     """
-    executed = float(sum(block.executions * block.area for block in profile.blocks)) or 1.0
+    machine = sum(function.instructions or 0 for function in profile.functions)
+    executed = float(machine or sum(block.executions * block.area for block in profile.blocks) or 1)
     work = np.zeros_like(measured["computation"])
     for i, function in enumerate(profile.functions):
         work[i] = sum(each.instructions for each in function.libraries) / executed

@@ -68,6 +68,10 @@ def test_work_of_libraries_is_that_of_another_build(tmp_path: Path) -> None:
     assert work["sort"] == pytest.approx(called["sort"] - costs.own["below"], rel=0.05)
     assert work["filter"] == work["below"] == 0
 
+    counts = {f.name: f.instructions for f in profile.functions}
+    for name in ("shade", "filter", "below"):
+        assert counts[name] == pytest.approx(costs.own[name], rel=0.25)  # of another compiler
+
     program = from_profile(profile)
     own = {name: costs.own[name] + called[name] for name in ("shade", "main")}
     expected = own["shade"] / own["main"]
@@ -102,7 +106,11 @@ def test_without_valgrind_the_profile_says_so(
     options = Options((source(tmp_path, PROGRAM),), caches=())
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     assert not profile.run.libraries_counted
-    assert "instructions of libraries were not counted: valgrind is not installed" in profile.notes
+    assert (
+        "machine instructions were not counted, nor those of libraries: valgrind is not installed"
+        in profile.notes
+    )
+    assert {f.instructions for f in profile.functions} == {None}
 
 
 def test_an_endless_input_is_kept_as_far_as_it_is_read(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
-_PROGBITS, _STRTAB = 1, 3
+_PROGBITS, _SYMTAB, _STRTAB = 1, 2, 3
+_SYMBOL = struct.Struct("<IBBHQQ")
 _MAGIC = b"\x7fELF\x02\x01"
 _PAGES = 1 << 16
 _FIRST_RESERVED = 0xFF00  # of the numbers of sections
@@ -67,6 +68,19 @@ def section(data: bytes, name: str) -> bytes:
         for each in sections(data)
         if each.name == wanted
     )
+
+
+def symbol_addresses(data: bytes) -> dict[str, int]:
+    """Return the address of each symbol in an ELF file, none if they were stripped."""
+    headers = list(sections(data))
+    addresses = {}
+    for table in (each for each in headers if each.kind == _SYMTAB):
+        names = data[headers[table.link].offset :][: headers[table.link].size]
+        for entry in _SYMBOL.iter_unpack(data[table.offset : table.offset + table.size]):
+            name = names[entry[0] : names.find(b"\0", entry[0])].decode("utf-8", "replace")
+            if name and entry[4]:
+                addresses[name] = int(entry[4])
+    return addresses
 
 
 def with_section(data: bytes, name: str, content: bytes) -> bytes:

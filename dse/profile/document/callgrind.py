@@ -7,7 +7,8 @@ counts all instructions, not only arithmetic and logical ones, and follows no da
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +44,19 @@ class CallgrindCosts:
     objects: dict[str, str] = field(default_factory=dict)  # of functions
     numbered: dict[str, str] = field(default_factory=dict)  # objects
     has_events: bool = False
+
+    def renamed(self, name_of: Callable[[str], str]) -> CallgrindCosts:
+        """Return the costs with other names of functions; functions of one name count as one."""
+        own: dict[str, float] = {}
+        for name, cost in self.own.items():
+            own[name_of(name)] = own.get(name_of(name), 0.0) + cost
+        calls: dict[tuple[str, str], CallCosts] = {}
+        for (caller, callee), (times, instructions) in self.calls.items():
+            pair = (name_of(caller), name_of(callee))
+            before = calls.get(pair, CallCosts(0.0, 0.0))
+            calls[pair] = CallCosts(before.times + times, before.instructions + instructions)
+        objects = {name_of(name): where for name, where in self.objects.items()}
+        return replace(self, own=own, calls=calls, objects=objects)
 
 
 def read_callgrind_costs(path: Path) -> CallgrindCosts:

@@ -70,7 +70,8 @@ class Run(_Part):
     shadow_bytes: Count = 0
     addresses_fixed: bool = Field(description="whether cache results repeat from run to run")
     libraries_counted: bool = Field(
-        default=False, description="whether valgrind counted the instructions of libraries"
+        default=False,
+        description="whether valgrind counted machine instructions, of functions and of libraries",
     )
     tree_merged: bool = Field(description="whether calling contexts were merged for their number")
 
@@ -108,6 +109,10 @@ class Function(_Part):
     computation: Count = Field(description="arithmetic and logical instructions executed")
     computation_inclusive: Count | None = Field(
         description="the same, callees included; null if transfers are not measured"
+    )
+    instructions: Count | None = Field(
+        default=None,
+        description="machine instructions of its own code; null: valgrind did not count them",
     )
     local_bytes: Count = Field(description="bytes that an invocation wrote and read itself")
     working_set: Count = Field(

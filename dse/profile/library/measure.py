@@ -1,4 +1,4 @@
-"""A run of the program without instrumentation under valgrind, for the work of its libraries."""
+"""A run of the program without instrumentation under valgrind, for machine instructions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from dse.problems import InputError
 from dse.profile.build.build import load_modules
-from dse.profile.build.elf import write_sparse
+from dse.profile.build.elf import symbol_addresses, write_sparse
 from dse.profile.build.frontend import link_program
 from dse.profile.build.instrument import started
 from dse.profile.build.toolchain import Toolchain
@@ -51,15 +52,31 @@ def build_plain_program(
     if done.returncode:
         raise NotMeasuredError("LLVM cannot process the IR")
     try:
-        link_program(
-            toolchain, [*objects, target], executable, cxx, parts.arguments, parts.directory
-        )
+        # without symbols, valgrind could not name the functions
+        arguments = [word for word in parts.arguments if word not in ("-s", "-Wl,-s")]
+        link_program(toolchain, [*objects, target], executable, cxx, arguments, parts.directory)
     except InputError as error:
         raise NotMeasuredError(error.problems[0].message.splitlines()[-1]) from None
     return executable
 
 
-def measure_libraries(
+@dataclass(frozen=True, slots=True)
+class MachineInstructions:
+    """Machine instructions of a run.
+
+    Parameters
+    ----------
+    own : dict of str to int
+        Of the program's functions themselves, by symbol.
+    libraries : dict of str to Counter of str
+        Of each library, by the symbol of the program's function that calls it.
+    """
+
+    own: dict[str, int]
+    libraries: dict[str, Counter[str]]
+
+
+def measure_instructions(
     executable: Path,
     own: Collection[str],
     arguments: Sequence[str],
@@ -68,8 +85,8 @@ def measure_libraries(
     stdin: IO[Any],
     folder: Path,
     progress: Callable[[float, int], None] | None = None,
-) -> dict[str, Counter[str]]:
-    """Return the instructions of libraries by the program's functions, by symbol, that call them.
+) -> MachineInstructions:
+    """Return the machine instructions of the program's functions (`own`, by symbol) and libraries.
 
     Raises
     ------
@@ -89,7 +106,13 @@ def measure_libraries(
     )
     if outcome.stopped or not result.is_file():
         raise NotMeasuredError(f"the run under valgrind ended by {outcome.stopped or 'an error'}")
-    return attribute_library(read_callgrind_costs(result), own)
+    at = symbol_addresses(executable.read_bytes())
+    by_address = {at[symbol]: symbol for symbol in own if symbol in at}
+    costs = read_callgrind_costs(result).renamed(  # callgrind may list an alias of a function
+        lambda name: name if name in own else by_address.get(at.get(name, -1), name)
+    )
+    counts = {symbol: round(costs.own.get(symbol, 0.0)) for symbol in own}
+    return MachineInstructions(counts, attribute_library(costs, own))
 
 
 def main(target: str) -> None:
@@ -99,6 +122,8 @@ def main(target: str) -> None:
     module, machine = load_modules(json.load(sys.stdin))
     lines: list[str] = []
     for line in str(module).splitlines():
+        if line.startswith("attributes #"):  # zig keeps frame pointers, usual compilers do not
+            line = line.replace('"frame-pointer"="all"', '"frame-pointer"="none"')
         structors = re.match(r"@llvm\.global_([cd])tors = ", line)
         lines += started(line, {"c": "init", "d": "fini"}[structors[1]]) if structors else [line]
     write_sparse(Path(target), machine.emit_object(binding.parse_assembly("\n".join(lines))))

@@ -72,6 +72,7 @@ def page(profile: Profile) -> str:
         title=titled(profile.program.sources),
         functions=function_rows(profile),
         timed=any(f.critical_path for f in profile.functions),
+        counted=profile.run.libraries_counted,
         parallelism=parallelism,
         few=FEW,
         library=library_words(profile),

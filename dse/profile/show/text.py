@@ -95,7 +95,8 @@ def library_words(profile: Profile) -> str:
         for function in profile.functions:
             for each in function.libraries:
                 work[each.library] += each.instructions
-        whole = sum(block_work(profile)) + sum(work.values())
+        own = sum(function.instructions or 0 for function in profile.functions)
+        whole = (own or sum(block_work(profile))) + sum(work.values())
         named = ", ".join(f"{name} {percent(n / whole)}" for name, n in work.most_common(3))
         return f"library functions: {plural(calls, 'call')}; of the instructions: {named or '0 %'}"
     accesses = f", {percent(share)} of the accesses to memory" if profile.settings.caches else ""
@@ -180,6 +181,7 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], w
 def _functions(profile: Profile, width: int) -> Table:
     headings: tuple[str, ...] = (
         "function",
+        "instructions",
         "calls",
         "computation",
         "with callees",
@@ -199,10 +201,13 @@ def _functions(profile: Profile, width: int) -> Table:
         f = functions[name]
         inclusive = "" if f.computation_inclusive is None else f"{f.computation_inclusive:,}"
         numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
-        counts = (f"{f.invocations:,}", f"{f.computation:,}", inclusive)
+        executed = "" if f.instructions is None else f"{f.instructions:,}"
+        counts = (executed, f"{f.invocations:,}", f"{f.computation:,}", inclusive)
         rows.append((short(name), *counts, parallelism(f), *(f"{n:,}" for n in numbers)))
-    if not any(row[4] for row in rows):  # not measured
-        headings, rows = headings[:4] + headings[5:], [row[:4] + row[5:] for row in rows]
+    for column in (5, 1):  # parallelism and instructions, if they were not measured
+        if not any(row[column] for row in rows):
+            headings = headings[:column] + headings[column + 1 :]
+            rows = [row[:column] + row[column + 1 :] for row in rows]
     return _table("hot functions, by computation and bytes in and out", headings, rows, width)
 
 

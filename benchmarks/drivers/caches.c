@@ -35,11 +35,26 @@ int main(int count, char **arguments) {
                             strtoull(arguments[3 * i + 3], 0, 10), 0, 0};
         c->lists = calloc(c->sets * c->ways, sizeof *c->lists);
     }
-    struct event e;
+    struct event e, copied;
     while (fread(&e, sizeof e, 1, stdin) == 1) {
-        if (!e.kind || !strchr("LSRW", e.kind))
+        if (!e.kind || !strchr("LSRWPpKk", e.kind))
             continue;
+        if (e.kind == 'P') {
+            copied = e;
+            continue;
+        }
         for (int i = 0; i < n; i++) {
+            if (e.kind == 'p') { /* byte by byte */
+                uint64_t line = caches[i].line, read = 0, written = 0; /* one more than the last line */
+                for (uint64_t at = 0; at < e.size; at++) {
+                    uint64_t from = (copied.address + at) / line, to = (e.address + at) / line;
+                    caches[i].misses += from + 1 != read && missed(&caches[i], from);
+                    caches[i].misses += to + 1 != written && missed(&caches[i], to);
+                    read = from + 1;
+                    written = to + 1;
+                }
+                continue;
+            }
             uint64_t first = e.address / caches[i].line, any = 0;
             for (uint64_t l = first; l <= (e.address + e.size - 1) / caches[i].line; l++) {
                 int miss = missed(&caches[i], l);

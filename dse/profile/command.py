@@ -323,7 +323,7 @@ def _with_libraries(
                 plain, own, options.arguments, options.limits, variables, stdin, folder, progress
             )
     except NotMeasuredError as error:
-        note = f"machine instructions were not counted, nor those of libraries: {error}"
+        note = f"machine instructions were not counted: {error}"
         return profile.model_copy(update={"notes": (*profile.notes, note)})
     functions = tuple(
         f.model_copy(

@@ -122,7 +122,7 @@ def _library_work(profile: Profile, measured: Mapping[str, Array]) -> tuple[Arra
     """Return computation and local bytes of the libraries that each function calls, shape (names,).
 
     An instruction of a library computes and reads as one of the program does in the mean.
-    Profiles without machine instructions have those of LLVM.
+    If machine instructions were not counted, instructions of LLVM replace them.
     """
     machine = sum(function.instructions or 0 for function in profile.functions)
     executed = float(machine or sum(block.executions * block.area for block in profile.blocks) or 1)

@@ -121,12 +121,26 @@ class Caches:
 def simulate(trace: list[Any], levels: CacheLevels, number: int) -> Caches:
     """Run a trace through the caches, access by access."""
     cache, hits, wrong = Cache(levels), Counter[tuple[int, int]](), 0
+    copied: tuple[int, int] | None = None  # the site and the address of what is copied
     for kind, found, site, block, size, address in trace:
         if kind in (b"L", b"S"):
             level = max(cache.touch(n, block, kind == b"S") for n in cache.lines(address, size))
             hits[site, level] += 1
             wrong += level != (found >> 2 * number & 3)
-        elif kind in (b"R", b"W", b"r", b"w"):  # small letters: a copy, of which others say more
+        elif kind in (b"P", b"r"):
+            copied = site, address
+        elif kind in (b"p", b"w") and copied:  # byte by byte
+            last: dict[int, int] = {}
+            for i in range(size):
+                for where, at in ((copied[0], copied[1] + i), (site, address + i)):
+                    if last.get(where) != at // cache.line:
+                        last[where] = at // cache.line
+                        hits[where, cache.touch(last[where], block, where == site)] += 1
+            copied = None
+        elif kind in (b"K", b"k"):  # of the operating system: no hit or miss of the program
+            for n in cache.lines(address, size):
+                cache.touch(n, block, kind == b"k")
+        elif kind in (b"R", b"W", b"w"):
             for n in cache.lines(address, size):
                 hits[site, cache.touch(n, block, kind in (b"W", b"w"))] += 1
     cache.end()
@@ -184,12 +198,12 @@ class Follower:
                 del self.stack[number + 1 :]
             elif kind == b"B":
                 self._block(number)
-            elif kind in (b"L", b"R"):
+            elif kind in (b"L", b"R", b"P", b"K"):
                 self._touch(address, size)
                 self._read(address, size)
                 for byte in range(address, address + size):
                     self.flow.reads[number, self.stored.get(byte // self.word)] += 1
-            elif kind in (b"S", b"W"):
+            elif kind in (b"S", b"W", b"p", b"k"):
                 self._touch(address, size)
                 self._write(address, size, self.stack[-1][0], block)
             elif kind == b"A":

@@ -33,6 +33,7 @@ _DECLARATIONS = (
     + """
 declare void @__dse_read(ptr, i64, i32, i32)
 declare void @__dse_write(ptr, i64, i32, i32)
+declare void @__dse_copy(ptr, ptr, i64, i32, i32)
 declare void @__dse_clear(ptr, i64)
 declare void @__dse_argument(ptr, i64, i32, i32)
 declare void @__dse_va_start(ptr, i64, i32)

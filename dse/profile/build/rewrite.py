@@ -29,6 +29,7 @@ VARIABLE_ARGUMENT_LIST = "24"  # bytes of a va_list on x86-64
 _ORDERING = re.compile(
     r" (?:syncscope\(.*?\) )?(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)\b.*$"
 )
+_COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _CALLER = "i32 %__dse.caller"
 _RESUME = "  call void @__dse_resume(i32 %__dse.depth)"
 
@@ -223,6 +224,12 @@ class Rewriter:
         yield f"  call void @__dse_clear(ptr {statement.result}, i64 {size})"
 
     def _accesses(self, statement: Statement, callee: str) -> Iterator[str]:
+        if callee.startswith(_COPIES):
+            (source, size), (to, _) = places_of(statement, callee)
+            place = f"i32 {self._site}, i32 {self._block}"
+            self._site += 2
+            yield f"  call void @__dse_copy(ptr {to}, ptr {source}, i64 {size}, {place})"
+            return
         kinds = accesses_of(statement, callee)
         for (kind, size), (pointer, length) in zip(
             kinds, places_of(statement, callee), strict=True
@@ -257,7 +264,7 @@ def places_of(statement: Statement, callee: str) -> list[tuple[str, str]]:
     if not callee.startswith(("llvm.mem", "llvm.va_copy", "llvm.va_start")):
         return []
     values = [value_of(argument) for argument in statement.arguments()]
-    if callee.startswith(("llvm.memcpy.", "llvm.memmove.")):
+    if callee.startswith(_COPIES):
         return [(values[1], values[2]), (values[0], values[2])]
     if callee.startswith("llvm.memset."):
         return [(values[0], values[2])]

@@ -112,7 +112,7 @@ class Function(_Part):
     )
     instructions: Count | None = Field(
         default=None,
-        description="machine instructions of its own code; null: valgrind did not count them",
+        description="machine instructions of the function; null: valgrind did not count them",
     )
     local_bytes: Count = Field(description="bytes that an invocation wrote and read itself")
     working_set: Count = Field(

@@ -309,6 +309,18 @@ FAST int fill(struct cache *c, struct line *lines, u64 *tags, u64 *used, u32 *se
             if (COUNTING)                                                                               \
                 cache_##k.hits[site][level]++;                                                          \
         }                                                                                               \
+    }                                                                                                   \
+    /* A copy: each line when the first of its bytes is copied. It is read at one site, written at the next. */ \
+    static void copy_##k(u64 to, u64 from, u64 bytes, u32 site, u32 block) {                            \
+        for (u64 read = 0, written = 0; read < bytes || written < bytes;) {                             \
+            int write = written < read;                                                                 \
+            u64 n = (write ? to + written : from + read) >> (shift), next = (n + 1) << (shift);         \
+            range_##k(n, n, site + (u32)write, block, write);                                           \
+            if (write)                                                                                  \
+                written = next - to;                                                                    \
+            else                                                                                        \
+                read = next - from;                                                                     \
+        }                                                                                               \
     }
 DSE_CACHES(DECLARE)
 
@@ -349,9 +361,14 @@ static void cache_range(u64 a, u64 bytes, u32 site, u32 block, int write) {
 #define RANGE(k, s1, w1, s2, w2, shift) range_##k(a >> (shift), (a + bytes - 1) >> (shift), site, block, write);
     DSE_CACHES(RANGE)
 }
+static void cache_copy(u64 to, u64 from, u64 bytes, u32 site, u32 block) {
+#define COPY_LINES(k, s1, w1, s2, w2, shift) copy_##k(to, from, bytes, site, block);
+    DSE_CACHES(COPY_LINES)
+}
 #else
 static void cache_start(void) {}
 FAST u16 cache_access(u64 a, const u32 size, u32 site, u32 block, const int write) { return 0; }
 static void cache_range(u64 a, u64 bytes, u32 site, u32 block, int write) {}
+static void cache_copy(u64 to, u64 from, u64 bytes, u32 site, u32 block) {}
 #endif
 #endif

@@ -91,10 +91,10 @@ HIDDEN int __dse_call_open(text path, int flags, int mode) {
 }
 WRAP(int, system, (text line), (line), if (line) TEXT(line), )
 WRAP(FILE *, popen, (text line, text mode), (line, mode), TEXT(line); TEXT(mode), )
-WRAP(ssize_t, pread, (int f, void *p, size_t n, off_t o), (f, p, n, o), , if (r > 0) WRITE(p, r))
-WRAP(ssize_t, pwrite, (int f, const void *p, size_t n, off_t o), (f, p, n, o), READ(p, n), )
-WRAP(size_t, fread_unlocked, (void *p, size_t n, size_t k, FILE *f), (p, n, k, f), , WRITE(p, r * n))
-WRAP(size_t, fwrite_unlocked, (const void *p, size_t n, size_t k, FILE *f), (p, n, k, f), READ(p, n * k), )
+WRAP(ssize_t, pread, (int f, void *p, size_t n, off_t o), (f, p, n, o), , if (r > 0) SYSTEM_WRITE(p, r))
+WRAP(ssize_t, pwrite, (int f, const void *p, size_t n, off_t o), (f, p, n, o), SYSTEM_READ(p, n), )
+WRAP(size_t, fread_unlocked, (void *p, size_t n, size_t k, FILE *f), (p, n, k, f), , file_read(call, p, r * n, n * k))
+WRAP(size_t, fwrite_unlocked, (const void *p, size_t n, size_t k, FILE *f), (p, n, k, f), file_written(call, p, n * k), )
 WRAP(int, fputs_unlocked, (text s, FILE *f), (s, f), TEXT(s), )
 
 #define LINE(name, parameters, arguments)                \

@@ -28,6 +28,9 @@ static void foreign_leave(struct call call) { tree_leave(call.at); }
 #define LEAVE foreign_leave(call)
 #define READ(p, n) range_read((u64)(p), (u64)(n), call.site, call.block)
 #define WRITE(p, n) range_write((u64)(p), (u64)(n), call.site + 1, call.block)
+#define COPY(to, from, n) __dse_copy((u64)(to), (u64)(from), (u64)(n), call.site, call.block)
+#define SYSTEM_READ(p, n) system_read((u64)(p), (u64)(n), call.site, call.block)
+#define SYSTEM_WRITE(p, n) system_write((u64)(p), (u64)(n), call.site + 1, call.block)
 #define CLEAR(p, n) __dse_clear((u64)(p), (u64)(n))
 
 /* name(parameters) = before; result = real call; after */
@@ -105,8 +108,8 @@ FOREIGN(modf)
 FOREIGN(_Znwm)
 FOREIGN(_Znam)
 
-WRAP(void *, memcpy, (void *d, const void *s, size_t n), (d, s, n), READ(s, n), WRITE(d, n))
-WRAP(void *, memmove, (void *d, const void *s, size_t n), (d, s, n), READ(s, n), WRITE(d, n))
+WRAP(void *, memcpy, (void *d, const void *s, size_t n), (d, s, n), COPY(d, s, n), )
+WRAP(void *, memmove, (void *d, const void *s, size_t n), (d, s, n), COPY(d, s, n), )
 WRAP(void *, memset, (void *d, int c, size_t n), (d, c, n), , WRITE(d, n))
 WRAP(int, memcmp, (const void *a, const void *b, size_t n), (a, b, n), (READ(a, n), READ(b, n)), )
 WRAP(void *, memchr, (const void *s, int c, size_t n), (s, c, n), ,
@@ -216,9 +219,8 @@ HIDDEN void *__dse_call_realloc(void *old, size_t n) {
         others_write((u64)r, keep);
     else if (r && (void *)r != old && keep) {
         if (copied) {
-            cache_range((u64)old, keep, call.site, call.block, 0);
+            cache_copy((u64)r, (u64)old, keep, call.site, call.block);
             trace('r', call.site, call.block, (u64)old, keep, 0);
-            cache_range((u64)r, keep, call.site + 1, call.block, 1);
             trace('w', call.site + 1, call.block, (u64)r, keep, 0);
         }
         shadow_move((u64)r, (u64)old, keep);
@@ -239,14 +241,26 @@ HIDDEN void __dse_call_qsort(void *base, size_t k, size_t n, int (*compare)(cons
     LEAVE;
 }
 
-WRAP(size_t, fread, (void *p, size_t n, size_t k, FILE *f), (p, n, k, f), , WRITE(p, r * n))
-WRAP(size_t, fwrite, (const void *p, size_t n, size_t k, FILE *f), (p, n, k, f), READ(p, n * k), )
+/* glibc has the system read and write whole blocks in place, and copies the rest from and to its buffer. */
+enum { FILE_BLOCK = 4096 };
+static void file_read(struct call call, char *p, u64 bytes, u64 asked) {
+    u64 whole = asked - asked % FILE_BLOCK, direct = bytes < whole ? bytes : whole;
+    SYSTEM_WRITE(p, direct);
+    WRITE(p + direct, bytes - direct);
+}
+static void file_written(struct call call, const char *p, u64 bytes) {
+    u64 direct = bytes - bytes % FILE_BLOCK;
+    SYSTEM_READ(p, direct);
+    READ(p + direct, bytes - direct);
+}
+WRAP(size_t, fread, (void *p, size_t n, size_t k, FILE *f), (p, n, k, f), , file_read(call, p, r * n, n * k))
+WRAP(size_t, fwrite, (const void *p, size_t n, size_t k, FILE *f), (p, n, k, f), file_written(call, p, n * k), )
 WRAP(char *, fgets, (char *p, int n, FILE *f), (p, n, f), , if (r) WRITE(p, strlen(p) + 1))
 WRAP(int, fputs, (text s, FILE *f), (s, f), TEXT(s), )
 WRAP(int, puts, (text s), (s), TEXT(s), )
 WRAP(FILE *, fopen, (text path, text mode), (path, mode), TEXT(path); TEXT(mode), )
-WRAP(ssize_t, read, (int f, void *p, size_t n), (f, p, n), , if (r > 0) WRITE(p, r))
-WRAP(ssize_t, write, (int f, const void *p, size_t n), (f, p, n), READ(p, n), )
+WRAP(ssize_t, read, (int f, void *p, size_t n), (f, p, n), , if (r > 0) SYSTEM_WRITE(p, r))
+WRAP(ssize_t, write, (int f, const void *p, size_t n), (f, p, n), SYSTEM_READ(p, n), )
 /* As the headers define them in line, which -fno-inline keeps the program from using. */
 HIDDEN int __dse_call_getchar(void) {
     ENTER(getchar);

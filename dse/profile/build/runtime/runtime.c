@@ -61,6 +61,44 @@ static void range_write(u64 a, u64 bytes, u32 site, u32 block) {
     shadow_write(a, bytes, current, block);
     trace('W', site, block, a, bytes, 0);
 }
+/* What the operating system reads and writes for the program passes through the caches, and is no hit or miss of the
+ * program: it counts at a site that nobody reads. */
+static void system_read(u64 a, u64 bytes, u32 site, u32 block) {
+    if (!bytes)
+        return;
+    if (OTHER_THREAD) {
+        others_read(a, bytes);
+        return;
+    }
+    cache_range(a, bytes, __dse_site_count, block, 0);
+    shadow_read(a, bytes, site);
+    trace('K', site, block, a, bytes, 0);
+}
+static void system_write(u64 a, u64 bytes, u32 site, u32 block) {
+    if (!bytes)
+        return;
+    if (OTHER_THREAD) {
+        others_write(a, bytes);
+        return;
+    }
+    cache_range(a, bytes, __dse_site_count, block, 1);
+    shadow_write(a, bytes, current, block);
+    trace('k', site, block, a, bytes, 0);
+}
+HIDDEN void __dse_copy(u64 to, u64 from, u64 bytes, u32 site, u32 block) {
+    if (!bytes)
+        return;
+    if (OTHER_THREAD) {
+        others_read(from, bytes);
+        others_write(to, bytes);
+        return;
+    }
+    cache_copy(to, from, bytes, site, block);
+    shadow_read(from, bytes, site);
+    shadow_write(to, bytes, current, block);
+    trace('P', site, block, from, bytes, 0);
+    trace('p', site + 1, block, to, bytes, 0);
+}
 HIDDEN void __dse_read(u64 a, u64 bytes, u32 site, u32 block) { range_read(a, bytes, site, block); }
 HIDDEN void __dse_write(u64 a, u64 bytes, u32 site, u32 block) { range_write(a, bytes, site, block); }
 

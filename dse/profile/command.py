@@ -63,9 +63,12 @@ KENTER = CacheLevels(l1=32 << 10, l2=4 << 20, line=64)
 USUAL = CacheLevels(l1=32 << 10, l2=4 << 20, line=64, l1_ways=8, l2_ways=16)
 """The same sizes in as many ways as usual: where an array happens to begin decides little."""
 
+SHORT_RUN = 300_000_000
+"""Instructions of LLVM up to which each program runs again under valgrind: some seconds."""
+
 FEW_CALLS = 1e-6
-"""Calls of libraries per instruction below which their work is not counted: less than about 1 %,
-if a call takes 10,000 instructions."""
+"""Calls of libraries per instruction below which a longer run is not repeated under valgrind: the
+work of libraries is less than about 1 %, if a call takes 10,000 instructions."""
 
 NARROW = 2**16 - 2
 """Blocks that fit in two bytes a cell of the shadow memory; more take four."""
@@ -309,7 +312,8 @@ def _with_libraries(
     """Return a profile with machine instructions, or with the reason why it has none."""
     calls = sum(f.invocations for f in profile.functions if f.foreign)
     executed = sum(block.executions * block.area for block in profile.blocks)
-    if not profile.run.complete or calls < FEW_CALLS * executed:
+    long = executed > SHORT_RUN
+    if not profile.run.complete or (long and calls < FEW_CALLS * executed):
         return profile
     if built.options.region:
         note = "machine instructions were not counted: valgrind would count outside of the region"

@@ -225,10 +225,10 @@ class Rewriter:
 
     def _accesses(self, statement: Statement, callee: str) -> Iterator[str]:
         if callee.startswith(_COPIES):
-            (source, size), (to, _) = places_of(statement, callee)
+            (source, length), (to, _) = places_of(statement, callee)
             place = f"i32 {self._site}, i32 {self._block}"
             self._site += 2
-            yield f"  call void @__dse_copy(ptr {to}, ptr {source}, i64 {size}, {place})"
+            yield f"  call void @__dse_copy(ptr {to}, ptr {source}, i64 {length}, {place})"
             return
         kinds = accesses_of(statement, callee)
         for (kind, size), (pointer, length) in zip(

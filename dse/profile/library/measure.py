@@ -108,9 +108,13 @@ def measure_instructions(
         raise NotMeasuredError(f"the run under valgrind ended by {outcome.stopped or 'an error'}")
     at = symbol_addresses(executable.read_bytes())
     by_address = {at[symbol]: symbol for symbol in own if symbol in at}
-    costs = read_callgrind_costs(result).renamed(  # callgrind may list an alias of a function
-        lambda name: name if name in own else by_address.get(at.get(name, -1), name)
-    )
+
+    def name_of(listed: str) -> str:
+        """Return a function's symbol: callgrind lists aliases, and recursive calls with a mark."""
+        name = re.sub(r"'\d+$", "", listed)
+        return name if name in own else by_address.get(at.get(name, -1), name)
+
+    costs = read_callgrind_costs(result).renamed(name_of)
     counts = {symbol: round(costs.own.get(symbol, 0.0)) for symbol in own}
     return MachineInstructions(counts, attribute_library(costs, own))
 

@@ -330,7 +330,7 @@ def _total_violation(evaluator: Evaluator, evaluated: Evaluated) -> Array:
 _CROSSOVER, _MUTATION = 15.0, 20.0  # distribution indices: how near children stay to parents
 _REDRAWN = 0.1  # of mutations of a number: a fresh draw
 _NEAR = 32  # parents: nearer ones are too alike to approach the front
-_MAX_CANDIDATES = 32  # to choose a neighbour from, for its cost
+_MAX_CANDIDATES = 16  # to choose a neighbour from, for its cost
 _SHIFTED, _SHIFT = 0.3, 0.5  # of children, by how much of a difference
 _WORDS = 1 << 16  # a decision takes 16 random bits
 _QUANTILES = (np.arange(4_096) + 0.5) / 4_096  # at which distributions are tabulated
@@ -394,10 +394,13 @@ def make_children(
 def _find_neighbours(places: Array, rows: Rows, rng: np.random.Generator) -> Rows:
     """Return for each parent a near one: the nearest of some at random, by objectives."""
     candidates = min(max(len(places) // _NEAR, 1), _MAX_CANDIDATES)
-    others = rng.integers(0, len(places), (candidates, len(rows)))
-    distance = np.where(others == rows, np.inf, 0.0)
-    for column in places.T:
-        distance += (column.take(others) - column.take(rows)) ** 2
+    others = rng.integers(0, len(places), (candidates, len(rows)), dtype=np.uint32)
+    distance = np.where(others == rows, np.float32(np.inf), np.float32(0.0))
+    for column in places.T.astype(np.float32):  # single precision is enough, and quick
+        gap = column.take(others)
+        gap -= column.take(rows)
+        gap *= gap
+        distance += gap
     return np.asarray(others[distance.argmin(axis=0), np.arange(len(rows))])
 
 

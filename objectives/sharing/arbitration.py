@@ -609,12 +609,15 @@ def slots_pace(columns: Columns) -> tuple[Array, ...]:
     return (np.asarray(pace.stream_interval),)
 
 
-def queue_pace(columns: Columns) -> tuple[Array, ...]:
-    """Return the pace of work-conserving designs; the columns are as of :func:`call_pace`."""
+def queue_pace(columns: Columns, limit: Array | None = None) -> tuple[Array, ...]:
+    """Return the pace of work-conserving designs; the columns are as of :func:`call_pace`.
+
+    With a limit, the pace is only on the right side of it.
+    """
     streams, depth, switch, chained, lanes, _, clock, elements, rate, window, *rest = columns
     *way, link = rest
     service = find_service(depth, switch, clock, elements, lanes, chained)
-    return (find_interval(service, Load(streams, rate, window, *way), link),)
+    return (find_interval(service, Load(streams, rate, window, *way), link, limit),)
 
 
 # --------------------------------------------------------------------------------- calls under load

@@ -186,5 +186,6 @@ def _is_slower(columns: Columns, size: Array, queued: bool) -> NDArray[np.bool_]
     way = (o + h * size, occupied + latency, wait, load, shared, link)
     pipeline = (streams, depth, switch, chained, lanes, period)
     rows = (*pipeline, clock, elements, offered / size, window, *way)
-    (pace,) = queue_pace(rows) if queued else slots_pace(rows)
-    return np.asarray(~(np.maximum(pace, link) <= c * power(size, b)))
+    host = c * power(size, b)
+    (pace,) = queue_pace(rows, limit=host) if queued else slots_pace(rows)
+    return np.asarray(~(np.maximum(pace, link) <= host))

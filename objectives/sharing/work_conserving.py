@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.model import Array
+from objectives.quantities import ROUNDING
 from objectives.queues import constant_service_wait
 
 _HALVINGS = 8
@@ -102,8 +103,12 @@ def mean_wait(load: Array, servers: Array) -> Array:
     >>> mean_wait(np.array([0.5, 0.5]), np.array([1.0, 2.0]))
     array([0.5   , 0.1757])
     """
+    return _mean_wait(delay_probability(load, servers), load, servers)
+
+
+def _mean_wait(delayed: Array, load: Array, servers: Array) -> Array:
     with np.errstate(all="ignore"):
-        exponential = delay_probability(load, servers) / (servers * (1 - load))
+        exponential = delayed / (servers * (1 - load))
         more = (1 - load) * (servers - 1) * (np.sqrt(4 + 5 * servers) - 2) / (16 * load * servers)
         ratio = np.minimum(0.5 * (1 + more), servers / (servers + 1))
         wait = np.where(load > 0, exponential * ratio, 0.0)
@@ -128,7 +133,8 @@ def find_waits(service: Service, calls: Load) -> Waits:
     hold, drain, servers = service
     load = calls.streams * calls.call_rate * hold / servers
     others = load * (calls.streams - 1) / calls.streams
-    alone = hold * mean_wait(others, servers)
+    delayed = delay_probability(others, servers)
+    alone = hold * _mean_wait(delayed, others, servers)
     few = np.where(
         calls.streams > 1, 1 / (1 + 4 * (1 - load) ** 2 * np.maximum(calls.streams - 2, 0)), 0.0
     )
@@ -146,14 +152,16 @@ def find_waits(service: Service, calls: Load) -> Waits:
             wait * (1 - np.minimum(calls.link_utilization, 1.0) ** 2),
         )
         wait = np.where(calls.shared_link == 1, wait, spaced)
-    varied = wait_variance(wait, others, delay_probability(others, servers))
+    varied = wait_variance(wait, others, delayed)
     varied = varied + wait_variance(
         calls.link_wait_time, calls.link_utilization, calls.link_utilization
     )
     return Waits(wait, np.sqrt(varied), fixed + wait)
 
 
-def find_interval(service: Service, calls: Load, link_interval: Array) -> Array:
+def find_interval(
+    service: Service, calls: Load, link_interval: Array, limit: Array | None = None
+) -> Array:
     """Return the mean time from call to call of a stream that always has one waiting.
 
     The largest of set-up, of the times that the other streams leave at link and engine, and of the
@@ -161,6 +169,9 @@ def find_interval(service: Service, calls: Load, link_interval: Array) -> Array:
     call cost more than the larger one: the mean of the maximum of two normal variables, one of
     which varies as the waits do (C. E. Clark, The greatest of a finite set of random variables,
     Operations Research 9(2), 1961).
+
+    Where only the comparison with a limit matters, a limit saves most of the work: a time that is
+    certainly larger, or certainly not, is then any time on its side.
     """
     hold, _, servers = service
     waits = find_waits(service, calls)
@@ -168,7 +179,14 @@ def find_interval(service: Service, calls: Load, link_interval: Array) -> Array:
     with np.errstate(all="ignore"):
         engine = np.where(servers > others, hold / (servers - others), np.inf)
     window = waits.whole
-    many = np.flatnonzero((servers > 1) & (calls.calls_in_flight > 1) & np.isfinite(engine))
+    by_halving = (servers > 1) & (calls.calls_in_flight > 1) & np.isfinite(engine)
+    if limit is not None:
+        # the mean maximum of two variables is at most 0.4 deviations above the larger mean
+        others_time = np.maximum(np.maximum(engine, calls.set_up_time), link_interval)
+        low = np.maximum(window / calls.calls_in_flight, others_time)
+        high = np.maximum(low, 2 * engine) + 0.4 * waits.spread
+        by_halving &= ~(low > limit * (1 + ROUNDING)) & ~(high <= limit * (1 - ROUNDING))
+    many = np.flatnonzero(by_halving)
     if many.size:
         columns = (waits.whole, waits.others, hold, servers, others, calls.calls_in_flight, engine)
         window = window.copy()

@@ -17,7 +17,13 @@ from objectives.sharing import (
     engine_service,
     stream_interval,
 )
-from objectives.sharing.work_conserving import delay_probability, mean_wait
+from objectives.sharing.work_conserving import (
+    Load,
+    Service,
+    delay_probability,
+    find_interval,
+    mean_wait,
+)
 from tests.oracles.system import System, simulate
 
 PIPELINE = {"streams": 16, "pipeline_depth": 4, "context_switch": 4}
@@ -102,6 +108,20 @@ def test_the_probability_of_a_delay_is_that_of_erlang() -> None:
     assert delay_probability(np.array(2 / 3), np.array(2.0)) == pytest.approx(8 / 15)
     assert delay_probability(np.array(0.3), np.array(1.0)) == 0.3
     assert delay_probability(np.array(0.0), np.array(4.0)) == 0
+
+
+def test_a_limit_changes_no_comparison_with_it() -> None:
+    rng, count = np.random.default_rng(0), 20_000
+    hold, drain, set_up, travel, wait, link = 10 ** rng.uniform(-8, -5, (6, count))
+    servers, streams, window = (rng.integers(1, 65, count).astype(float) for _ in range(3))
+    rate = servers / hold / streams * rng.uniform(0.01, 0.95, count)
+    calls = Load(streams, rate, window, set_up, travel, wait, rng.random(count), np.ones(count))
+    service = Service(hold, drain, servers)
+    exact = find_interval(service, calls, link)
+    for factor in (0.1, 0.8, 0.99, 1.01, 1.2, 10.0):
+        limit = exact * factor
+        with_limit = find_interval(service, calls, link, limit)
+        assert np.array_equal(with_limit <= limit, exact <= limit)
 
 
 @pytest.mark.parametrize(("lanes", "depth", "chained"), [(1, 1, 1), (2, 4, 1), (2, 4, 0)])

@@ -28,7 +28,10 @@ def test_a_cipher_is_timed_as_one_call() -> None:
     assert 1e-7 < min(with_them, without) < max(with_them, without) < 1
 
 
-def test_times_become_fits_and_a_study(tmp_path: Path) -> None:
+def test_times_become_fits_and_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # how far the recommendation holds takes most of the time, and is tests/explain's
+    monkeypatch.setattr("dse.explain.recommendation.check_assumptions", lambda *_: ())
+    monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_: None)
     fixed = {"sha256": 1e-7, "process-memory": 1e-5, "process-socket": 2e-5}
     size = 2.0 ** np.arange(4, 21, 2)
     host = 2e-7 + 3e-9 * size

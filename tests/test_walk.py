@@ -119,7 +119,16 @@ def test_from_a_kernel_to_the_design_that_the_advice_promised(walked: Path) -> N
     assert found["area"].iloc[0] <= 0.9 * front["area"][number]
 
 
-def test_what_a_target_takes_is_the_least_of_the_front(walked: Path) -> None:
+def leave_out_assumptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a recommendation say nothing of how far it holds: that takes most of the time."""
+    monkeypatch.setattr("dse.explain.recommendation.check_assumptions", lambda *_: ())
+    monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_: None)
+
+
+def test_what_a_target_takes_is_the_least_of_the_front(
+    walked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_out_assumptions(monkeypatch)
     said = dse("run", "aes.toml", "--target", "speedup >= 20", "--least", "area", cwd=walked)
     front = read_front(walked / "runs/aes")
     reaching = front[front["speedup"] >= 20]
@@ -190,9 +199,7 @@ def test_from_a_program_to_the_functions_to_build(commands: tuple[Path, dict[str
 def test_from_a_program_to_the_blocks_that_move(
     commands: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # they take half a minute
-    monkeypatch.setattr("dse.explain.recommendation.check_assumptions", lambda *_: ())
-    monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_: None)
+    leave_out_assumptions(monkeypatch)
     folder, _ = commands
     dse("new", "blocks.toml", "--from", "fft.json", "--question", "partition", cwd=folder)
     assert "no problems" in dse("check", "blocks.toml", cwd=folder)

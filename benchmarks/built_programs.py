@@ -26,6 +26,7 @@ from pathlib import Path
 
 from llvmlite import binding
 
+from benchmarks.callgrind import run_callgrind
 from benchmarks.debian_programs import DRIVERS, PACKAGES, Package
 from dse.problems import InputError
 from dse.profile.build.build import load_modules
@@ -73,36 +74,14 @@ def fetch(names: list[str], folder: Path) -> None:
         subprocess.run(line, cwd=folder, env=environ, capture_output=True, check=False)  # noqa: S603
 
 
-def unpacked(name: str, folder: Path) -> Path:
-    """Unpack a package's original sources and return their folder."""
-    [archive] = (each for each in folder.glob(f"{name}_*.orig.tar.*") if each.suffix != ".asc")
+def unpacked(name: str, archives: Path, folder: Path) -> Path:
+    """Unpack a package's original sources in a folder and return theirs."""
+    [archive] = (each for each in archives.glob(f"{name}_*.orig.tar.*") if each.suffix != ".asc")
     target = folder / name
     target.mkdir()
     shutil.unpack_archive(archive, target)
     [inside] = target.iterdir()
     return inside
-
-
-def calls_by_callgrind(plain: Path, arguments: tuple[str, ...], given: Path) -> Counter[str]:
-    """Return the calls of every symbol of the program itself: libraries may have the same ones."""
-    out = plain.with_name("callgrind")
-    line = ["valgrind", "--tool=callgrind", "--cache-sim=yes", f"--callgrind-out-file={out}"]
-    line += ["--compress-strings=no", "--demangle=no", str(plain), *arguments]
-    seconds(line, given)
-    calls, callee, holder, place = Counter[str](), "", "", ""
-    for text in out.read_text().splitlines():
-        key, _, value = text.partition("=")
-        if key == "ob":
-            holder = place = value
-        elif key == "cob":
-            place = value
-        elif key == "cfn":
-            callee = re.sub(r"'\d+$", "", value)
-        elif key == "calls":
-            if Path(place) == plain:
-                calls[callee] += int(value.split()[0])
-            place = holder
-    return calls
 
 
 def addresses(plain: Path) -> dict[str, str]:
@@ -162,21 +141,27 @@ def worst_cache(options: Options, given: Path, folder: Path) -> float:
     return max(abs(a / b - 1) for a, b in zip(found, expected, strict=True))
 
 
-def row(name: str, package: Package, folder: Path) -> bool:
-    """Build, profile and compare one program; tell whether all is equal."""
-    source = unpacked(name, folder)
-    one, onexx = folder / "cc", folder / "c++"
+def build_package(package: Package, source: Path, given: Path) -> None:
+    """Write a package's input and build its program with ``dse profile cc``."""
+    one, onexx = given.with_suffix(".cc"), given.with_suffix(".c++")
     for file, command in ((one, CC), (onexx, CXX)):
         file.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         file.chmod(0o755)
-    began = time.monotonic()
-    line = package.build.format(cc=CC, cxx=CXX, one=one, onexx=onexx, drivers=DRIVERS)
-    subprocess.run(["bash", "-c", line], cwd=source, capture_output=True, check=True)  # noqa: S603, S607
-    building = time.monotonic() - began
-    work, given, out = folder / f"{name}.work", folder / f"{name}.in", folder / f"{name}.out"
-    work.mkdir()
     content = package.given
     given.write_bytes((source / content).read_bytes() if isinstance(content, str) else content)
+    names = {"cc": CC, "cxx": CXX, "one": one, "onexx": onexx, "drivers": DRIVERS, "given": given}
+    line = package.build.format(**names)
+    subprocess.run(["bash", "-c", line], cwd=source, capture_output=True, check=True)  # noqa: S603, S607
+
+
+def row(name: str, package: Package, folder: Path) -> bool:
+    """Build, profile and compare one program; tell whether all is equal."""
+    source = unpacked(name, folder, folder)
+    work, given, out = folder / f"{name}.work", folder / f"{name}.in", folder / f"{name}.out"
+    work.mkdir()
+    began = time.monotonic()
+    build_package(package, source, given)
+    building = time.monotonic() - began
     program = source / package.program
     options = Options((program,), package.arguments)
     began = time.monotonic()
@@ -188,7 +173,7 @@ def row(name: str, package: Package, folder: Path) -> bool:
     plain = without_hooks(built, work)
     ours = seconds([str(built.executable), *package.arguments], given)[0]
     before = os.times().children_user
-    counted = calls_by_callgrind(plain, package.arguments, given)
+    counted = run_callgrind(plain, package.arguments, given).calls
     theirs = os.times().children_user - before
     calls = {f.symbol: f.invocations for f in profile.functions if not f.foreign and f.invocations}
     at, reached = addresses(plain), Counter[str]()

@@ -1,90 +1,49 @@
 """Real programs, profiled and compared with their native run and with valgrind.
 
-    python -m benchmarks.real_programs [--write] [PROGRAM...]
+    python -m benchmarks.real_programs SOURCES [--write] [PROGRAM...]
 
-Fetches sources as ``benchmarks.built_programs`` does, builds them with ``dse profile cc`` and
-prints a row per program. ``--write`` also writes docs/validation/programs.md. The columns:
+SOURCES is a folder with the sources: for each program of ``benchmarks.github_programs`` a git
+repository of its name (``git clone https://github.com/OWNER/NAME``), which has the commit, and for
+each of Debian its archive (``apt-get source --download-only NAME``). The command builds them with
+``dse profile cc`` and prints a row per program. ``--write`` also puts the rows into the table of
+docs/validation/programs.md. The columns:
 
 * output: the profiled program prints the bytes of the native one
 * calls: every function has the calls that callgrind counts on the same IR without hooks
 * functions: those with at least 1 % of the instructions, libraries included, whose fraction of the
-  instructions is within 5 % of callgrind's; the profile counts instructions of LLVM, callgrind
-  counts machine instructions
+  instructions is within 5 % of callgrind's; "(LLVM)": the profile has only instructions of LLVM
 * largest: the largest difference of such a fraction, in percentage points
 * libraries: their fraction of the instructions, by the profile and by callgrind
 * L1 misses: by the profile and by callgrind with the same cache, without the loader; the profile
   has no accesses inside of libraries, except those of functions whose effect is known
+* in libraries: the fraction of callgrind's misses that is in libraries
 """
 
 from __future__ import annotations
 
 import argparse
-import re
+import io
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.built_programs import CC, CXX, addresses, fetch, seconds, unpacked, without_hooks
-from benchmarks.debian_programs import DRIVERS, PACKAGES, Package
-from dse.problems import InputError
-from dse.profile.command import USUAL, Options, build_program, profile_program
+from benchmarks.built_programs import addresses, build_package, seconds, unpacked
+from benchmarks.callgrind import Callgrind, run_callgrind
+from benchmarks.debian_programs import PACKAGES, Package
+from benchmarks.github_programs import SNAPSHOTS
+from dse.problems import InputError, Problem
+from dse.profile.command import Options, build_program, profile_program
 from dse.profile.document import Profile
+from dse.profile.library.measure import build_plain_program
 
 PAGE = Path(__file__).parents[1] / "docs" / "validation" / "programs.md"
 LARGE, NEAR = 0.01, 0.05  # fractions of the instructions; relative difference
-
-
-@dataclass
-class Callgrind:
-    """A run under callgrind: calls and instructions by symbol, and L1 misses."""
-
-    calls: Counter[str] = field(default_factory=Counter)
-    own: Counter[str] = field(default_factory=Counter)
-    libraries: int = 0
-    misses: int = 0
-
-
-def run_callgrind(plain: Path, arguments: tuple[str, ...], given: Path) -> Callgrind:
-    """Run a program under callgrind with the profile's cache; return its counts."""
-    out = plain.with_name("callgrind")
-    cache = f"{USUAL.l1},{USUAL.l1_ways},{USUAL.line}"
-    last = f"{USUAL.l2},{USUAL.l2_ways},{USUAL.line}"
-    line = ["valgrind", "--tool=callgrind", "--cache-sim=yes", f"--D1={cache}", f"--LL={last}"]
-    line += [f"--callgrind-out-file={out}", "--compress-strings=no", "--compress-pos=no"]
-    seconds([*line, "--demangle=no", str(plain), *arguments], given)
-    found, events, callee, holder, place, name, skip = Callgrind(), [], "", "", "", "", False
-    for text in out.read_text().splitlines():
-        key, _, value = text.partition("=")
-        if text.startswith("events:"):
-            events = text.split()[1:]
-        elif key == "ob":
-            holder = place = value
-        elif key == "cob":
-            place = value
-        elif key == "fn":
-            name = re.sub(r"'\d+$", "", value)
-        elif key == "cfn":
-            callee = re.sub(r"'\d+$", "", value)
-        elif key == "calls":
-            if Path(place) == plain:
-                found.calls[callee] += int(value.split()[0])
-            place, skip = holder, True
-        elif text[:1].isdigit():
-            if skip:
-                skip = False
-                continue
-            cost = dict(zip(events, map(int, text.split()[1:]), strict=False))
-            if "/ld-" in holder:
-                continue
-            if Path(holder) == plain:
-                found.own[name] += cost["Ir"]
-            else:
-                found.libraries += cost["Ir"]
-            found.misses += cost.get("D1mr", 0) + cost.get("D1mw", 0)
-    return found
+DEBIAN = ("bc", "cjson", "expat", "giflib", "gzip", "libstb", "lzo2", "mawk", "picosat")
+PROGRAMS = (*DEBIAN, *SNAPSHOTS)
 
 
 @dataclass
@@ -100,7 +59,9 @@ class Row:
     libraries: tuple[float, float]
     misses: int
     misses_by_callgrind: int
+    misses_in_libraries: int
     instructions: int
+    counted: bool
 
     def text(self) -> str:
         """Return the row as the page has it."""
@@ -110,18 +71,20 @@ class Row:
             f"{self.instructions / 1e6:.3g}",
             "yes" if self.output else "**no**",
             "yes" if self.calls else "**no**",
-            f"{self.near} of {self.functions}",
+            f"{self.near} of {self.functions}" + ("" if self.counted else " (LLVM)"),
             f"{100 * self.largest:.1f}",
             f"{ours} / {theirs}",
             f"{self.misses:,} / {self.misses_by_callgrind:,}",
             f"{100 * (self.misses / max(self.misses_by_callgrind, 1) - 1):+.1f}",
+            f"{100 * self.misses_in_libraries / max(self.misses_by_callgrind, 1):.1f}",
         ]
         return f"| {' | '.join(cells)} |"
 
 
 HEADS = (
     "| program | instructions [million] | output | calls | functions | largest [points]"
-    " | libraries [%] | L1 misses | difference [%] |\n|---|--:|---|---|--:|--:|--:|--:|--:|"
+    " | libraries [%] | L1 misses | difference [%] | in libraries [%] |\n"
+    "|---|--:|---|---|--:|--:|--:|--:|--:|--:|"
 )
 
 
@@ -129,9 +92,13 @@ def fractions(profile: Profile, costs: Callgrind, plain: Path) -> list[tuple[flo
     """Return the fraction of each large function, by the profile and by callgrind."""
     at, ours = addresses(plain), Counter[str]()
     symbols = {f.name: f.symbol for f in profile.functions}
-    for block in profile.blocks:
-        symbol = symbols[block.function]
-        ours[at.get(symbol, symbol)] += block.executions * block.area
+    if profile.run.libraries_counted:
+        for f in profile.functions:
+            ours[at.get(f.symbol, f.symbol)] += f.instructions or 0
+    else:
+        for block in profile.blocks:
+            symbol = symbols[block.function]
+            ours[at.get(symbol, symbol)] += block.executions * block.area
     theirs = Counter[str]()
     for symbol, instructions in costs.own.items():
         theirs[at.get(symbol, symbol)] += instructions
@@ -144,27 +111,40 @@ def fractions(profile: Profile, costs: Callgrind, plain: Path) -> list[tuple[flo
     ]
 
 
-def compare(name: str, package: Package, folder: Path) -> Row:
+def checkout(name: str, sources: Path, folder: Path) -> Path:
+    """Write the files of a snapshot's commit to a folder and return it."""
+    target, commit = folder / name, SNAPSHOTS[name].commit
+    line = ["git", "-C", str(sources / name), "archive", commit]
+    archive = subprocess.run(line, capture_output=True, check=True).stdout  # noqa: S603
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(target, filter="data")
+    return target
+
+
+def prepare(name: str, sources: Path, folder: Path) -> tuple[Package, Path]:
+    """Return a program's package and the folder with its sources."""
+    if name not in SNAPSHOTS:
+        return PACKAGES[name], unpacked(name, sources, folder)
+    for needed in SNAPSHOTS[name].needs:
+        checkout(needed, sources, folder)
+    return SNAPSHOTS[name].package, checkout(name, sources, folder)
+
+
+def compare(name: str, sources: Path, folder: Path) -> Row:
     """Build, profile and compare one program."""
-    source = unpacked(name, folder)
-    one, onexx = folder / "cc", folder / "c++"
-    for file, command in ((one, CC), (onexx, CXX)):
-        file.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
-        file.chmod(0o755)
-    line = package.build.format(cc=CC, cxx=CXX, one=one, onexx=onexx, drivers=DRIVERS)
-    subprocess.run(["bash", "-c", line], cwd=source, capture_output=True, check=True)  # noqa: S603, S607
-    work, given, out = folder / f"{name}.work", folder / f"{name}.in", folder / f"{name}.out"
+    package, source = prepare(name, sources, folder)
+    work, given, out = (folder / f"{name}.{kind}" for kind in ("work", "in", "out"))
     work.mkdir()
-    content = package.given
-    given.write_bytes((source / content).read_bytes() if isinstance(content, str) else content)
+    build_package(package, source, given)
     program = source / package.program
-    options = Options((program,), package.arguments)
+    arguments = tuple(each.replace("{source}", str(source)) for each in package.arguments)
+    options = Options((program,), arguments)
     with given.open("rb") as stdin, out.open("wb") as stdout:
         profile = profile_program(options, stdin=stdin, stdout=stdout)
-    same = seconds([str(program), *package.arguments], given)[1] == out.read_bytes()
+    same = seconds([str(program), *arguments], given)[1] == out.read_bytes()
     built = build_program(options, work)
-    plain = without_hooks(built, work)
-    costs = run_callgrind(plain, package.arguments, given)
+    plain = build_plain_program(built.parts, built.toolchain, built.cxx, work)
+    costs = run_callgrind(plain, arguments, given)
     at, reached = addresses(plain), Counter[str]()
     for symbol, number in costs.calls.items():
         reached[at.get(symbol, symbol)] += number
@@ -180,24 +160,24 @@ def compare(name: str, package: Package, folder: Path) -> Row:
         libraries,
         sum(sum(access.hits[0][1:]) for access in profile.accesses),
         costs.misses,
+        costs.misses_in_libraries,
         costs.own.total() + costs.libraries,
+        profile.run.libraries_counted,
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="*", choices=[*PACKAGES, []])
+    parser.add_argument("sources", type=Path)
+    parser.add_argument("programs", nargs="*", choices=[*PROGRAMS, []])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    chosen = options.programs or list(PACKAGES)
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory() as text:
-        folder = Path(text)
-        fetch(chosen, folder)
-        print(HEADS)
-        for name in chosen:
+    print(HEADS)
+    for name in options.programs or PROGRAMS:
+        with tempfile.TemporaryDirectory() as folder:
             try:
-                rows.append(compare(name, PACKAGES[name], folder))
+                rows.append(compare(name, options.sources.resolve(), Path(folder)))
                 print(rows[-1].text(), flush=True)
             except (InputError, subprocess.CalledProcessError, ValueError, OSError) as error:
                 said = getattr(error, "stderr", None) or str(error).encode()
@@ -207,12 +187,16 @@ def main() -> None:
 
 
 def write_page(rows: list[Row]) -> None:
-    """Replace the table of the page, and the sentence above it."""
+    """Write rows to the table of the page, which keeps its rows of other programs."""
     text = PAGE.read_text(encoding="utf-8")
-    table = "\n".join([HEADS, *(row.text() for row in rows)])
-    PAGE.write_text(
-        re.sub(r"(?s)\| program \|.*?(?=\n\n|\Z)", lambda _: table, text, count=1), "utf-8"
-    )
+    before, heads, rest = text.partition(HEADS + "\n")
+    if not heads:
+        raise InputError(str(PAGE), [Problem("", "has no table with the columns of this command")])
+    table, gap, after = rest.partition("\n\n")
+    lines = {line.split("|")[1].strip(): line for line in table.splitlines()}
+    lines |= {row.name: row.text() for row in rows}
+    ordered = (lines[name] for name in sorted(lines, key=str.lower))
+    PAGE.write_text(before + heads + "\n".join(ordered) + gap + after, "utf-8")
 
 
 if __name__ == "__main__":

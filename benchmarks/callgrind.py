@@ -1,0 +1,69 @@
+"""Runs of programs under callgrind: calls, instructions and L1 misses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dse.profile.command import USUAL
+
+
+@dataclass
+class Callgrind:
+    """A run under callgrind: calls and instructions by symbol of the program, and L1 misses.
+
+    The loader is left out.
+    """
+
+    calls: Counter[str] = field(default_factory=Counter)
+    own: Counter[str] = field(default_factory=Counter)
+    libraries: int = 0
+    misses: int = 0
+    misses_in_libraries: int = 0
+
+
+def run_callgrind(plain: Path, arguments: tuple[str, ...], given: Path) -> Callgrind:
+    """Run a program under callgrind with the profile's cache; return its counts."""
+    out = plain.with_name("callgrind")
+    cache = f"{USUAL.l1},{USUAL.l1_ways},{USUAL.line}"
+    last = f"{USUAL.l2},{USUAL.l2_ways},{USUAL.line}"
+    line = ["valgrind", "--tool=callgrind", "--cache-sim=yes", f"--D1={cache}", f"--LL={last}"]
+    line += [f"--callgrind-out-file={out}", "--compress-strings=no", "--compress-pos=no"]
+    line += ["--demangle=no", str(plain), *arguments]
+    with given.open("rb") as stdin:
+        subprocess.run(line, stdin=stdin, capture_output=True, check=False)  # noqa: S603
+    found, events, callee, holder, place, name, skip = Callgrind(), [], "", "", "", "", False
+    for text in out.read_text().splitlines():
+        key, _, value = text.partition("=")
+        if text.startswith("events:"):
+            events = text.split()[1:]
+        elif key == "ob":
+            holder = place = value
+        elif key == "cob":
+            place = value
+        elif key == "fn":
+            name = re.sub(r"'\d+$", "", value)
+        elif key == "cfn":
+            callee = re.sub(r"'\d+$", "", value)
+        elif key == "calls":
+            if Path(place) == plain:
+                found.calls[callee] += int(value.split()[0])
+            place, skip = holder, True
+        elif text[:1].isdigit():
+            if skip:
+                skip = False
+                continue
+            cost = dict(zip(events, map(int, text.split()[1:]), strict=False))
+            if "/ld-" in holder:
+                continue
+            missed = cost.get("D1mr", 0) + cost.get("D1mw", 0)
+            found.misses += missed
+            if Path(holder) == plain:
+                found.own[name] += cost["Ir"]
+            else:
+                found.libraries += cost["Ir"]
+                found.misses_in_libraries += missed
+    return found

@@ -16,6 +16,8 @@ from dse.model.quantity import Array
 from dse.model.units import base
 from dse.model.values import number, percent, show, worded
 
+_NEARLY_ALL = 0.98  # chosen: the fraction of a time from which its largest part says nothing
+
 
 @dataclass(frozen=True)
 class Part:
@@ -177,21 +179,29 @@ def _describe_condition(model_graph: ModelGraph, name: str, value: float) -> str
 
 
 def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
-    """Return the largest part of each time of which objectives are made, a mean over scenarios."""
+    """Return the largest part of each time of which objectives are made, a mean over scenarios.
+
+    A part that is nearly all of its time names no limit. Then the parts of the other times follow.
+    """
     names = (o.quantity for o in evaluator.objectives)
     totals = [find_divisor(evaluator.model_graph, name) or name for name in names]
-    largest = []
-    for total in dict.fromkeys(totals):
-        fractions: dict[str, float] = {}
-        for part in parts:
-            if part.total == total and _is_time(part.unit):
-                fractions[part.name] = fractions.get(part.name, 0.0) + part.share
-        whole = sum(fractions.values())
-        if whole > 0:
-            name = max(fractions, key=lambda name: fractions[name])
-            share = percent(fractions[name] / whole, digits=2)
-            largest.append(f"{worded(name)} {share} of {worded(total)}")
-    return ", ".join(largest)
+    times: dict[str, dict[str, float]] = {total: {} for total in totals}
+    for part in parts:
+        if _is_time(part.unit):
+            fractions = times.setdefault(part.total, {})
+            fractions[part.name] = fractions.get(part.name, 0.0) + part.share
+    largest, whole_times = [], []
+    for total, fractions in times.items():
+        if not (whole := sum(fractions.values())) > 0:
+            continue
+        name = max(fractions, key=lambda name: fractions[name])
+        fraction = fractions[name] / whole
+        text = f"{worded(name)} {percent(fraction, digits=2)} of {worded(total)}"
+        if fraction >= _NEARLY_ALL:
+            whole_times.append(text)
+        elif total in totals or whole_times:
+            largest.append(text)
+    return ", ".join(largest or whole_times)
 
 
 def _is_time(unit: str) -> bool:

@@ -32,7 +32,7 @@ from dse.explain.robustness import (
     assess_robustness,
     rank_table_variables,
 )
-from dse.explain.sensitivity import Sensitivity, find_sensitivities
+from dse.explain.sensitivity import STUDY, Sensitivity, find_sensitivities
 from dse.explain.targets import describe_target
 from dse.model.quantity import Array
 from dse.model.values import amount, conditioned, plural, show_value, worded
@@ -194,6 +194,18 @@ class Explanation:
         if not self.sensitivities:
             return "" if self.ranking else UNDECLARED
         return "" if any(item.bottleneck for item in self.sensitivities) else NO_BOTTLENECK
+
+    def limiting_input(self, objective: str) -> str:
+        """Return the bottleneck with the largest gain in an objective; empty if there is none.
+
+        Inputs that a variable sets come first, as a designer can select another option.
+        """
+        found = [s for s in self.sensitivities if s.bottleneck and s.objective == objective]
+        if not found:
+            return ""
+        first = min(found, key=lambda s: (s.set_by == STUDY, -s.gain))
+        change = " → ".join(first.shown)
+        return f"{worded(first.label)} {change}: {worded(objective)} {first.gain_text}"
 
     def bottlenecks(self) -> pd.DataFrame:
         """Return the inputs that are bottlenecks, best gain first: no advice."""

@@ -244,7 +244,7 @@ class InputProvenance:
         last = worst(self.provenances)
         if last is None:
             return {}
-        inputs = f"{self.provenances[last]} of {len(self.inputs)} {last}"
+        inputs = f"{self.provenances[last]} of {len(self.inputs)} inputs {last}"
         defaults = [worded(given.label) for given in self.inputs if given.default]
         if defaults:
             more = [f"{len(defaults) - _CHECKED} more"] if len(defaults) > _CHECKED else []

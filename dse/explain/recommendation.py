@@ -192,7 +192,8 @@ class Recommendation:
         objective in which it is best, such as ``"highest speedup"``.
     fields : mapping of str to str
         By label: the variables (of a runner-up, those that differ), the objectives, the reason, the
-        largest parts of its time, the first change within the space, and the best catalog entry.
+        largest parts of its time, its bottleneck, the first change within the space, and the best
+        catalog entry.
     """
 
     design: int
@@ -219,6 +220,8 @@ class Answer:
     confidence : mapping of str to str
         By label: the robustness of the recommended design if inputs are uncertain, the provenance
         of the input values, and those to check before building.
+    warnings : tuple of str
+        The values and catalog entries of the study that are probably wrong.
     """
 
     verdict: str
@@ -226,6 +229,7 @@ class Answer:
     designs: tuple[Recommendation, ...]
     steps: Mapping[str, str] = field(default_factory=dict)
     confidence: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def fields(self) -> dict[str, str]:
@@ -234,7 +238,8 @@ class Answer:
 
     def __str__(self) -> str:
         others = (" ".join(each.fields.values()) for each in self.designs[1:])
-        lines = [f"{label}: {text}" for label, text in self.fields.items()]
+        lines = [f"warning: {text}" for text in self.warnings]
+        lines += [f"{label}: {text}" for label, text in self.fields.items()]
         return "\n".join(filter(None, (self.verdict, *lines, *others)))
 
 
@@ -255,7 +260,8 @@ def make_answer(
     """
     selection = select_designs(study, result)
     if selection is None:
-        return Answer("No design is on the front: none that was evaluated is feasible.", False, ())
+        verdict = "No design is on the front: none that was evaluated is feasible."
+        return Answer(verdict, False, (), warnings=study.warnings)
     by_number = {each.design: each for each in explanations}
     main = selection.least or main_objective(study.evaluator)
     named = {selection.role: (selection.design, main), **selection.runners_up}
@@ -281,7 +287,7 @@ def make_answer(
     if recommended:
         steps = find_steps(study.evaluator, result, selection.design, selection.among)
     verdict = " ".join(filter(None, verdicts))
-    return Answer(verdict, recommended, designs, steps, confidence)
+    return Answer(verdict, recommended, designs, steps, confidence, study.warnings)
 
 
 def list_missing_resource_data(study: ResolvedStudy) -> list[str]:
@@ -325,7 +331,7 @@ def _describe(
         fields["build nothing"] = _describe_no_accelerator(study, own, explained)
     if role == RECOMMENDED:
         fields["why"] = _reason(study, result, selection)
-        fields["better if nothing is built"] = describe_losses(study, own) if explained else ""
+        fields["worse than nothing built"] = describe_losses(study, own) if explained else ""
         used = [n for n in values if n.endswith(_UTILIZATION)]
         fields["utilization"] = ", ".join(
             f"{worded(n.removesuffix(_UTILIZATION))} {percent(float(values[n]), 2)}" for n in used
@@ -369,7 +375,10 @@ def _describe_changes(
     """Return the limits of a design, and its first changes that keep an objective."""
     if explanation is None:
         return {}
-    fields = {"limits": explanation.limits}
+    fields = {
+        "limits": explanation.limits,
+        "bottleneck": explanation.limiting_input(objective.name),
+    }
     if role != NEAREST:
         fields["change"] = str(first_change(explanation.advice, SPACE, objective.name) or "")
     fields[ENTRY] = str(first_change(explanation.advice, ENTRY, objective.name) or "")

@@ -46,7 +46,8 @@ _PARTS = 4  # into which a further round divides the interval with a switch poin
 _TOLERANCE = 2e-4  # of a switch point: three digits
 _EVALUATIONS = 1 << 12  # of designs in scenarios, if the search had fewer
 _EFFORT = 4  # evaluations, as a multiple of the search's
-_RUN = 1 << 9  # evaluations that a run spends on them: else `LATER`
+_RUN = 1 << 9  # evaluations that a run spends on them in a small space: else `LATER`
+_RUN_AT_FRONT = 1 << 15  # the same for the front of a large space: about 0.3 s of quick models
 _FRONT = 1_000  # designs of a front that are all evaluated again
 LATER = "dse explain searches them"
 SLOW = "not searched: a guided search is for slow models"
@@ -291,7 +292,8 @@ def find_switch_points(
         return None
     candidates = _select_candidates(study, result, recommended, len(ranges))
     numbers, points, steps = candidates.numbers, candidates.points, candidates.steps
-    small = candidates.all and len(numbers) * (1 + 2 * steps * len(ranges)) <= _RUN
+    few = _RUN if candidates.all else min(_RUN_AT_FRONT, _EFFORT * result.certificate.evaluated)
+    small = study.kernels is None and len(numbers) * (1 + 2 * steps * len(ranges)) <= few
     why = SLOW if is_guided(result) else "" if small or thorough else LATER
     if why:
         return SwitchPoints((), why)

@@ -125,16 +125,16 @@ def describe_nothing_built(study: ResolvedStudy) -> str:
 
 
 def describe_losses(study: ResolvedStudy, values: Mapping[str, object]) -> str:
-    """Return the objectives that are better if nothing is built, without costs of engines."""
+    """Return the objectives that are worse than if nothing is built, without costs of engines."""
     evaluator = study.evaluator
     system = find_system(evaluator)
     if system is None or not all(NOT_BUILT in names for names in system.names.values()):
         return ""
     nothing = _objectives(evaluator, [{k: n.index(NOT_BUILT) for k, n in system.names.items()}])[0]
     own = np.array([float(str(values[o.name])) for o in evaluator.objectives])
-    effects = compare_objectives(evaluator.objectives, own, nothing)
+    effects = compare_objectives(evaluator.objectives, nothing, own)
     costs = {o.name for o in evaluator.objectives if o.quantity in system.totals}
-    return ", ".join(str(e) for e in effects if e.gain > 1 and e.objective not in costs)
+    return ", ".join(str(e) for e in effects if e.gain < 1 and e.objective not in costs)
 
 
 def _important(study: ResolvedStudy, totals: Iterable[str], others: int) -> list[str]:

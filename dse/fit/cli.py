@@ -1,4 +1,4 @@
-"""The command `dse fit`; what it needs is imported when it runs."""
+"""The command `dse fit`, which imports its modules when it runs."""
 
 from __future__ import annotations
 

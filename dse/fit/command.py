@@ -34,7 +34,7 @@ _KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 _ENDINGS = (".csv", ".tsv", ".txt", *(end for _, ends in _KINDS.values() for end in ends))
 _ALIGNED = 28  # characters of a name in the text
 _NO_WORK = 1e9  # acceleration of a catalog if the accelerated time has no term of work
-_SUMS = {  # quantities of a row that stand for other values of a fit: the value, and the note
+_SUMS = {  # quantities of a row that are other values of a fit: the value, and the note
     "host_fixed_work": ("host_fixed_time", "h/C, h {}; only objectives.logca has it"),
     "overhead": ("overhead_and_latency", "o + L, {}; all of it taken as o"),
     "acceleration": ("speedup_limit", "1 / (l/C + 1/A), {}; taken as A with l = 0"),

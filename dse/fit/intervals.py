@@ -196,7 +196,7 @@ def _end(best: Best, place: int, value: float, side: float, limit: float) -> flo
             )
             rises[target] = risen - limit
             if risen < limit:
-                law = found  # the next law is near the last one that the times allow
+                law = found  # the next law is near the last law that the times allow
         return rises[target]
 
     lowest, highest = EXPONENTS if place == EXPONENT else (value - _FAR, max(value, 0.0) + _FAR)
@@ -363,7 +363,7 @@ def _values(
         # Slopes mean something in a linear law only: their intervals are taken at β = 1.
         free = tuple(each and i != EXPONENT for i, each in enumerate(wide.free))
         line = _best(best.points, best.weight, Law(free, wide.values), shape, best.ratio)
-        line = replace(line, freedom=best.freedom)  # the noise is still that of the widest law
+        line = replace(line, freedom=best.freedom)  # the noise is still the noise of the widest law
         slope, here = float(line.law[INDEX] - line.law[GAIN]), fit[INDEX] - fit[GAIN]
         name = "accelerated_time_per_byte"
         values[name], spans[name] = _plain(LINE, here, interval(line, LINE, slope))
@@ -482,7 +482,7 @@ def estimate_covariance(
             continue
         if wide.free[place] and np.isfinite(analysis.fit[place]) and value > 0:
             names.append(name)
-            # A term of a sum is the rest of it: its logarithm varies more than that of the sum.
+            # A term of a sum is the rest of it: its logarithm varies more than the logarithm of the sum.
             scales.append(total / value if place == SETUP else 1.0)
     fits = sample_fits(points, weight, analysis.scale, wide, shape)
     places = [_PLACES[name] for name in names]

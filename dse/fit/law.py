@@ -342,7 +342,7 @@ EXACT_NOISE = 1e-9
 """Relative noise below which times count as exact."""
 _MIN_EVIDENCE = 2.0  # of Akaike's criterion: what a term must gain (Burnham and Anderson 2002)
 _ABSOLUTE_ROUNDS, _ROUNDS = 2, 6  # of the noise, by absolute errors and in all
-_SHARP = 0.1  # of the noise: with so little, Huber's loss is that of absolute errors
+_SHARP = 0.1  # of the noise: with so little, Huber's loss is the sum of absolute errors
 _MIN_FREEDOM = 5  # degrees of freedom from which points of another kind can be found
 _MAX_OUTLIERS = 0.2  # of a column
 _START_EXPONENTS = (0.6, 1.0, 1.6)
@@ -501,7 +501,7 @@ def estimate_noise(points: Points, law: Law, shape: Shape) -> tuple[Array, Mask]
             if step >= _ABSOLUTE_ROUNDS:
                 scale[i] = _cut_deviation(errors[column & kept], terms[i], scale[i])
                 continue
-            # As many errors as there are terms are zero; the median is that of the others.
+            # As many errors as there are terms are zero; the median is over the others.
             ordered = np.sort(errors[column])
             middle = np.median(ordered[min(terms[i], len(ordered) - 1) :])
             scale[i] = max(1.4826 * middle, EXACT_NOISE)

@@ -190,7 +190,7 @@ def _kind(table: DesignTable, name: str) -> str:
 
 
 def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
-    """Return the columns by what they measure, and the problems of their names."""
+    """Return the columns by measured quantity, and the problems of their names."""
     columns: dict[str, str] = {}
     rates: list[str] = []
     problems: list[Problem] = []

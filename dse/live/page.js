@@ -20,7 +20,7 @@ async function get(path) {
 // changes
 const changes = { inputs: {}, limits: {} };
 const isChanged = (part) => Object.keys(part).length > 0;
-let sent = 0; // counts changes, so that an older answer does not undo a newer control
+let sent = 0; // counts changes: an older answer does not undo a newer control
 let timer = 0;
 function change({ kind, name, value: own, options }, value) {
   const chosen = options.find(([option]) => String(option) === value); // a number stays one
@@ -87,7 +87,7 @@ $("reset").addEventListener("click", () => {
 
 // reports
 let reported = 0, previewed = 0, study = 0, frame = null;
-/* Load a report behind the one that is shown, and show it when it is drawn, at the same place. */
+/* Load a report behind the shown report, and show it at the same place once it is complete. */
 async function showReport(number) {
   reported = number;
   const before = await get("points/before"), old = frame;

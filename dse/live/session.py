@@ -181,7 +181,7 @@ class Session:
                 self.state = replace(self.state, **values)
 
     def _ask(self, **values: Any) -> None:
-        """Note a change, which a search will find; the caller holds the lock."""
+        """Note a change, which a search will find; the caller has the lock."""
         asked = self.state.asked + 1
         state = replace(self.state, status="searching", message="", fraction=0.0, asked=asked)
         self.state = replace(state, **values)

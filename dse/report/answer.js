@@ -112,8 +112,8 @@ function answerLines(row, isRecommended) {
   const add = (label, ...words) => { if (words.some(Boolean)) lines.push(make("div", {}, make("dt", {}, label), make("dd", {}, ...words))); };
   if (explained) {
     const [top] = explained.sensitivities.filter((item) => item.bottleneck && item.objective === overview.main);
-    const near = nearestLimit(row);
-    add("Bottleneck", explained.limits || (top ? "" : near), top && !explained.limits ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained}` : "");
+    const better = top ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained}` : "";
+    add("Bottleneck", [explained.limits, better].filter(Boolean).join("; ") || nearestLimit(row));
     const next = nextStep(explained.changes);
     if (isRecommended) add("Next step", next ? stepWords(next) : "no single change within the space gains more than it costs");
   } else {
@@ -122,7 +122,7 @@ function answerLines(row, isRecommended) {
   }
   const [check] = overview.assumptions;
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
-  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
+  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", overview.nearest ? `the recommendation changes at ${overview.nearest}` : check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
   return lines;
 }
 /* The best trade that keeps the main objective and gains more than it costs. */

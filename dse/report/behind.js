@@ -1,4 +1,4 @@
-/* Other fronts in the plot: the one before a change behind the front, and one that is not certain yet before it. */
+/* Other fronts in the plot: the front before a change behind it, and a provisional front before it. */
 
 const behind = { before: null, provisional: null };
 /* Fronts by column, as the server has them; null for none. */

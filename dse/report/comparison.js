@@ -1,5 +1,5 @@
 /* The page of two runs: their fronts in one plot, and the designs of each that meet one target. The rows of the
-   first run are before those of the second. */
+   first run are before designs of the second run. */
 
 const sides = data.runs.map((name, i) => ({ name, rows: front.filter((row) => (designs[row] >= data.first) === Boolean(i)) }));
 designs.forEach((at, row) => { designs[row] = data.numbers[at]; }); // the number in its run, for the tooltip

@@ -84,6 +84,8 @@ class Overview:
         By column: the upper bound that a constraint sets.
     assumptions : sequence of mapping
         Input values that may be off, by falling front shift, with their switch points.
+    nearest : str
+        The nearest switch point in words; empty if none is known.
     searched : sequence of str
         Which designs were evaluated for switch points.
     assumed : str
@@ -102,6 +104,7 @@ class Overview:
     flags: Sequence[str] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
     assumptions: Sequence[Mapping[str, str]] = ()
+    nearest: str = ""
     searched: Sequence[str] = ()
     assumed: str = ""
 
@@ -134,6 +137,7 @@ def make_overview(study: ResolvedStudy, result: Result, inputs: InputProvenance)
         flags=_flags(evaluator),
         limits=_limits(evaluator, result),
         assumptions=_assumptions(inputs),
+        nearest=_nearest(inputs),
         searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
         assumed=_assumed(inputs),
     )
@@ -159,6 +163,7 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "flags": list(overview.flags),
         "limits": as_data(overview.limits),
         "assumptions": list(overview.assumptions),
+        "nearest": overview.nearest,
         "searched": list(overview.searched),
     }
 
@@ -254,6 +259,15 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _nearest(inputs: InputProvenance) -> str:
+    """Return the nearest switch point with the values of its input."""
+    points = [p for each in inputs.changes if isinstance(each, SwitchPoints) for p in each.points]
+    if not points:
+        return ""
+    label, now, value, _, _ = points[0].texts
+    return f"{label} {value} (now {now})"
 
 
 def _assumed(inputs: InputProvenance) -> str:

@@ -98,7 +98,7 @@ function connect() {
     if (state.view === "parallel") drawParallel();
     else if (plot.classList.contains("js-plotly-plot")) Plotly.Plots.resize(plot);
   });
-  seen.observe($("view")); // the plot is as tall as what stands beside it
+  seen.observe($("view")); // the plot is as tall as the column next to it
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => { printing = true; redraw(); });
   addEventListener("afterprint", () => { printing = false; redraw(); });

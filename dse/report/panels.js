@@ -28,7 +28,7 @@ function alternativeOf(title, { data: series, layout }) {
   const named = [...new Set(series.map((each) => each.name).filter(Boolean))];
   return [title, axis("xaxis"), axis("yaxis"), named.length ? `series: ${named.join(", ")}` : ""].filter(Boolean).join("; ").replaceAll("<br>", " ");
 }
-/* A matrix as a table; its colours are those of numbers. */
+/* A matrix as a table; its colours are the colours of numbers. */
 function heatmapTable(title, { unit, ends, columns, rows }) {
   const cell = (content) => {
     if (!content) return td("");

@@ -1,4 +1,4 @@
-/* The recommendation by the reader's preferences: weights, bounds and excluded options. The rule is that of
+/* The recommendation by the reader's preferences: weights, bounds and excluded options. The rule is the same as in
    dse.explain.recommendation: of the designs on the front that are beneficial and meet the target and all
    bounds, the largest Nash product. If the target leaves one objective free, the best of this objective. */
 

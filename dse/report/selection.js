@@ -76,7 +76,7 @@ function keepOutlined(mask, { x, y, points }) {
     if (!inside) mask[row] = 0;
   }
 }
-/* The designs in sight that are selected; what is wrong with the filter selects none. */
+/* The designs in sight that are selected; a wrong filter selects none. */
 function maskOf(asked, within) {
   const mask = within.slice();
   for (const [name, brush] of Object.entries(asked.brushes)) keepInside(mask, name, brush);

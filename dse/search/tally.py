@@ -94,7 +94,7 @@ class Tally:
         single = np.flatnonzero(broken == 1)
         alone = (amounts[single] > 0).sum(axis=0)
         for k in range(count):
-            rows = satisfied  # their amounts are at most 0, and those of the others more
+            rows = satisfied  # their amounts are at most 0, and the amounts of the others are more
             if not len(rows):
                 rows = single[defined[single] & (amounts[single, k] > 0)]
             if len(rows):

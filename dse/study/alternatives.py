@@ -6,16 +6,13 @@ from collections.abc import Mapping
 
 from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import Choice
-from dse.model.units import UnitError, read
+from dse.model.units import UnitError, read, split
 from dse.problems import InputError
-from dse.study.catalog import Catalog, Row, find_catalog, load_catalog
+from dse.study.catalog import KERNEL, Catalog, Row, find_catalog, load_catalog
 from dse.study.catalog_filter import filter_catalog
 from dse.study.resolve.scope import declarations
-from dse.study.schema import CatalogTable
+from dse.study.schema import CatalogTable, InputValue
 from dse.study.study import ResolvedStudy
-
-KERNEL = "kernel"
-"""The fact of a catalog entry that names its computation."""
 
 
 def alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]:
@@ -23,7 +20,8 @@ def alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]
 
     An alternative sets all values that the variable's own entries set, in the domain of every model
     that takes them. It also computes the same as one of these entries, if their fact `KERNEL` names
-    only one computation.
+    only one computation. If no model takes a quantity that is 0 for all of these entries, it is 0
+    for the alternative too: else the effect of the alternative would leave out a cost.
 
     Returns
     -------
@@ -54,13 +52,27 @@ def _others(
 ) -> dict[str, dict[str, float]]:
     own = {catalog.rows[n].text.get(KERNEL) for n in variable.names if n in catalog.rows}
     wanted = next(iter(variable.rows.values()))
+    known = [catalog.rows[n].values for n in variable.names if n in catalog.rows]
+    absent = [
+        quantity
+        for quantity in (known[0] if known else ())
+        if rename.get(quantity, quantity) not in model_graph.quantities
+        and all(quantity in values and _is_zero(values[quantity]) for values in known)
+    ]
     found = {}
     for name, row in catalog.rows.items():
+        if any(key in row.values and not _is_zero(row.values[key]) for key in absent):
+            continue
         if name not in variable.rows and row.text.get(KERNEL) in own:
             values = _values(row, rename, wanted, model_graph)
             if len(values) == len(wanted):
                 found[name] = values
     return found
+
+
+def _is_zero(value: InputValue) -> bool:
+    number, _, _ = split(value.text)
+    return float(number) == 0
 
 
 def _values(

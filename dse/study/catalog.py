@@ -9,8 +9,10 @@ import importlib.metadata
 import importlib.util
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -99,6 +101,11 @@ class CatalogFile(Table):
 
 # Catalogs as they are used
 
+KERNEL = "kernel"
+"""The fact of an entry that names its computation."""
+HOST_CLOCK = "host_clock"
+"""The fact of an entry that gives the clock of the host whose cycles its values count."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -164,6 +171,21 @@ def load_catalog(path: Path) -> Catalog:
     InputError
         If the file cannot be read or used; it lists every problem.
     """
+    try:
+        state = path.stat()
+    except OSError:  # the reader says why
+        return _read_catalog(path)
+    same = state.st_dev, state.st_ino, state.st_mtime_ns, state.st_size
+    return _load_unchanged(path, same)
+
+
+# A study is read again for each value of its clock that an explanation tries.
+@lru_cache(maxsize=32)
+def _load_unchanged(path: Path, _: tuple[int, ...]) -> Catalog:
+    return _read_catalog(path)
+
+
+def _read_catalog(path: Path) -> Catalog:
     is_table = path.suffix == ".csv"
     _, content = read_toml(path, parse_catalog_table) if is_table else read_toml(path)
     findings = Findings(str(path))
@@ -299,14 +321,20 @@ def shipped_catalogs() -> list[Path]:
 
 def _packages() -> Iterable[tuple[str, Path | None]]:
     """Yield each package that offers catalogs, and its folder if one is found."""
-    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    for package in sorted({point.value for point in points}):
+    for package in _offering(tuple(sys.path)):
         try:
             spec = importlib.util.find_spec(package)
         except (ImportError, ValueError):
             spec = None
         locations = list(spec.submodule_search_locations or ()) if spec else []
         yield package, Path(locations[0]) if locations else None
+
+
+@lru_cache(maxsize=1)
+def _offering(_: tuple[str, ...]) -> list[str]:
+    """Return the installed packages that offer catalogs; a search of every package is slow."""
+    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    return sorted({point.value for point in points})
 
 
 def _files(folder: Path | None) -> list[Path]:

@@ -36,9 +36,14 @@ class Findings:
     ----------
     source : str
         The study's file, for the message.
+    notes : list of str
+        What a reader of the plan may want to know.
+    warnings : list of str
+        Values and entries that are probably wrong: the answer shows them.
     """
 
     source: str
+    warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 

@@ -55,6 +55,8 @@ class ResolvedStudy(Resolved):
         Where the file lies, from the root: scripts may change where paths begin.
     plan : SearchSettings
         How the space is searched.
+    warnings : tuple of str
+        Values and entries that are probably wrong; the answer shows them.
     notes : tuple of str
         Facts that a reader should know.
     code : mapping of Path to str
@@ -75,6 +77,7 @@ class ResolvedStudy(Resolved):
     path: Path | None
     folder: Path | None
     plan: SearchSettings
+    warnings: tuple[str, ...]
     notes: tuple[str, ...]
     code: Mapping[Path, str]
     outside: Mapping[str, Outside]
@@ -241,6 +244,7 @@ def _study(
         path=path,
         folder=folder,
         plan=search,
+        warnings=tuple(findings.warnings),
         notes=tuple(findings.notes),
         code=code,
         outside=outside,

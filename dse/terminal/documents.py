@@ -68,6 +68,7 @@ class CheckDocument:
     requirements: tuple[str, ...]
     unchecked: tuple[str, ...]
     target: str
+    warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -162,6 +163,7 @@ def check_data(study: ResolvedStudy, notes: Sequence[str]) -> dict[str, Any]:
         tuple(c.name for c in required),
         tuple(study.unchecked),
         study.target.reach if study.target is not None else "",
+        study.warnings,
         (*study.notes, *notes),
     )
     data: dict[str, Any] = as_data(asdict(document))

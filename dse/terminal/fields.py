@@ -14,15 +14,20 @@ from dse.explain.changes import Change, describe_design
 from dse.explain.explanation import Explanation
 from dse.explain.limits import Limits
 from dse.explain.sensitivity import STUDY
-from dse.explain.switch_points import SwitchPoints
+from dse.explain.switch_points import LATER, SwitchPoints
 from dse.model.values import aligned, number, percent, plural, prefixed, show_value, titled, worded
 from dse.result.record import Certificate, Result
 from dse.study.study import ResolvedStudy
 
 LABEL = 14
 """The columns of a label and the space behind it."""
-_ROLES = ("recommended", "nearest")
+_BUILT = "recommended"
+_ROLES = (_BUILT, "nearest")
 _RUN, _EXPLANATION = 18, 30  # lines
+_MOST = {"Bottleneck": 2, "Next step": 2, "Trade-off": 3, "Confidence": 2}  # lines of fields
+_SHORTENED = (
+    *("Trade-off",) * 3, "Next step", "Confidence", "Bottleneck", "Changes at", "Notes", "Worse"
+)  # fmt: skip
 _VERDICT = ("feasible", "on the front", "target", "benefit", "violation", "repair")
 _NO_CHANGE = "no single change within the space gains more than it costs"
 _KERNELS = 6  # lines of kernels
@@ -102,6 +107,11 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
         As `dse.explain.recommendation.answer_data` gives it; empty if there is none.
     """
     lines = make_field(*_describe_search(result), width, 2)
+    warnings = answer.get("warnings", ())
+    for warning in warnings[:2]:
+        lines += make_field("Warning", warning, width, 2)
+    if len(warnings) > 2:
+        lines += make_field("Warnings", f"{len(warnings) - 2} more: run with --verbose", width)
     if answer:
         lines += make_field("Answer", answer["verdict"], width, 2)
         lines += _describe_recommended(answer, width)
@@ -112,20 +122,37 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
     if result.target is not None:
         lines += make_field("Target", result.target.words[0], width, 2)
     fields = dict(answer["fields"]) if answer else {}
-    checks = [fields.get("inputs", ""), fields.get("check first", "").split(";")[0]]
-    last = make_field("Confidence", "; ".join(filter(None, checks)), width)
-    if result.notes:
-        count = plural(len(result.notes), "note")
-        last += make_field("Notes", f"{count}: run with --verbose, or see the report", width)
-    last.append(f"{'Report':<{LABEL}}{report}")
-    lines += make_field("No engine", fields.get("build nothing", ""), width)
-    lines += make_field("Bottleneck", fields.get("limits", ""), width)
-    if answer and answer["designs"] and answer["designs"][0]["role"] == "recommended":
-        lines += make_field("Next step", fields.get("change", "") or _NO_CHANGE, width, 2)
-        step = next((f"{label}: {text}" for label, text in answer["steps"].items()), "")
-        room = _RUN - 1 - len(lines) - len(last)
-        lines += make_field("Trade-off", step, width, min(room, 3)) if room > 0 else []
-    return [*lines, *last]
+    is_recommended = bool(answer and answer["designs"]) and answer["designs"][0]["role"] == _BUILT
+    switch_points = fields.get("switch points", LATER)
+    notes = f"{plural(len(result.notes), 'note')}: run with --verbose, or see the report"
+    texts = {
+        "No engine": fields.get("build nothing", ""),
+        "Worse": fields.get("worse than nothing built", ""),
+        "Bottleneck": "; ".join(filter(None, (fields.get("limits"), fields.get("bottleneck")))),
+        "Next step": (fields.get("change") or _NO_CHANGE) if is_recommended else "",
+        "Trade-off": next((f"{k}: {v}" for k, v in answer["steps"].items()), "") if answer else "",
+        "Confidence": _describe_confidence(fields),
+        "Changes at": "" if switch_points == LATER else switch_points,
+        "Notes": notes if result.notes else "",
+    }
+    lines += _fit_fields(texts, _RUN - 2 - len(lines), width)
+    return [*lines, f"{'Report':<{LABEL}}{report}"]
+
+
+def _fit_fields(texts: Mapping[str, str], room: int, width: int) -> list[str]:
+    """Return fields in at most so many lines; the labels in `_SHORTENED` lose lines first."""
+    sizes = {label: _MOST.get(label, 1) for label in texts}
+    for label in _SHORTENED:
+        fields = [make_field(n, text, width, sizes[n]) for n, text in texts.items() if sizes[n]]
+        if sum(map(len, fields)) <= room:
+            break
+        sizes[label] -= 1
+    return [
+        line
+        for label, text in texts.items()
+        if sizes[label]
+        for line in make_field(label, text, width, sizes[label])
+    ]
 
 
 def _describe_search(result: Result) -> tuple[str, str]:
@@ -142,6 +169,12 @@ def _describe_search(result: Result) -> tuple[str, str]:
     if certificate.method == "bound" and certificate.complete:
         text = f"{designs}, {certificate.evaluated:,} of them evaluated, {front}"
     return _label_search(certificate), text
+
+
+def _describe_confidence(fields: Mapping[str, str]) -> str:
+    """Return how many input values are assumed, and the one to check first."""
+    inputs, check = fields.get("inputs", "").split(";")[0], fields.get("check first", "")
+    return "; ".join(filter(None, (inputs, check.split(";")[0])))
 
 
 def _label_search(certificate: Certificate) -> str:
@@ -326,10 +359,13 @@ def summarize_plan(study: ResolvedStudy, notes: Sequence[str], width: int) -> li
     lines += make_field("Not checked", "; ".join(study.unchecked), width)
     if study.target is not None:
         lines += make_field("Target", study.target.reach, width)
-    for note in notes[:2]:
+    for warning in study.warnings[:2]:
+        lines += make_field("Warning", warning, width, 2)
+    shown = 2 - min(len(study.warnings), 2)
+    for note in notes[:shown]:
         lines += make_field("Note", note, width, 2)
-    if len(notes) > 2:
-        lines += make_field("Notes", f"{len(notes) - 2} more: --verbose", width)
+    if hidden := len(notes[shown:]) + len(study.warnings[2:]):
+        lines += make_field("Notes", f"{hidden} more: --verbose", width)
     return [
         *lines,
         f"{'More':<{LABEL}}--verbose: constraints and effects; --graph: the model graph",

@@ -249,6 +249,8 @@ class Terminal:
             self._line("not checked", requirement)
         if study.target is not None:
             self._line("target", study.target.reach)
+        for warning in study.warnings:
+            self.say(f"warning: {warning}", "      ")
         for note in (*study.notes, *notes):
             self.note(note)
 

@@ -4,7 +4,7 @@ Modules:
 
 * ``quantities``: quantities that one model gives and another takes, and the costs of an interface;
 * ``engine``: clock, data rate and area of a C-slowed engine, and lanes from an acceleration;
-* ``calls``: requests, the link, calls back to back, LogCA's terms of them, and calls under load;
+* ``calls``: requests, the link, LogCA's terms of one call or of calls back to back, and load;
 * ``breakeven``: the granularity from which calls are beneficial;
 * ``area``: the area of all of it, and the memory of calls in flight.
 """
@@ -13,10 +13,12 @@ from objectives.machine.area import Area, CallBuffers, ChipArea, call_buffers, c
 from objectives.machine.breakeven import CallBreakEven, call_break_even
 from objectives.machine.calls import (
     CallTime,
+    InterfaceTerms,
     Link,
     Requests,
     call_interval,
     call_time,
+    interface_terms,
     link,
     offload_terms,
     requests,
@@ -39,6 +41,7 @@ __all__ = [
     "CallTime",
     "ChipArea",
     "Engine",
+    "InterfaceTerms",
     "LanesFor",
     "Link",
     "Requests",
@@ -51,6 +54,7 @@ __all__ = [
     "engine_clock",
     "engine_rate",
     "engine_size",
+    "interface_terms",
     "lanes_for",
     "link",
     "offload_terms",

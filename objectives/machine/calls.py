@@ -297,6 +297,42 @@ def offload_terms(
         return Terms(overhead, rest, c * power(size, b) / share)
 
 
+# ----------------------------------------------------------------------------------- a call without others
+
+
+@dataclass(frozen=True, eq=False)
+class InterfaceTerms:
+    """The output of `interface_terms`: LogCA's costs of a call through an interface."""
+
+    overhead: Annotated[Array, Quantity("cycle", "set-up of a call on the host", "o", low=0)]
+    latency: Annotated[Array, Quantity("cycle", "travel to the engine and back", "L", low=0)]
+    latency_per_byte: Annotated[
+        Array, Quantity("cycle/B", "time of each byte on the host and on the link", "l", low=0)
+    ]
+
+
+@model
+@monotonic(
+    overhead="+interface_overhead =interface_overhead_per_byte",
+    latency="+interface_latency",
+    latency_per_byte="=interface_overhead +interface_overhead_per_byte +interface_latency_per_byte",
+)
+def interface_terms(
+    set_up: SetUp, interface_latency: InterfaceLatency, interface_latency_per_byte: LinkTimePerByte
+) -> InterfaceTerms:
+    """Return LogCA's costs of a call that meets no other call on an interface of the catalogs.
+
+    Nothing overlaps in LogCA (equation 2). So the host's time for each byte and the link's time for
+    each byte add up.
+
+    >>> terms = interface_terms(20.0, 0.75, interface_latency=4.0, interface_latency_per_byte=0.25)
+    >>> float(terms.overhead), float(terms.latency), float(terms.latency_per_byte)
+    (20.0, 4.0, 1.0)
+    """
+    overhead, host, latency, link = arrays(*set_up, interface_latency, interface_latency_per_byte)
+    return InterfaceTerms(overhead, latency, host + link)
+
+
 # --------------------------------------------------------------------------------- calls under load
 
 

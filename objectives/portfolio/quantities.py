@@ -8,7 +8,7 @@ from dse.model import Floats, Quantity
 
 # ------------------------------------------------------------------------- sums over the kernels
 
-KERNEL_RATE = Quantity("call/s", "calls of all threads", "λ", low=0, typical=(1, 1e4))
+KERNEL_RATE = Quantity("call/s", "calls of all threads", "λ", low=0, typical=(1, 1e5))
 HOST_LOAD = Quantity(
     "1", "cores that calls keep busy", low=0, typical=(0.01, 4), without="host_load_before"
 )

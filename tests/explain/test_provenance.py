@@ -144,7 +144,7 @@ def test_provenances_are_counted_and_shown(tmp_path: Path) -> None:
     counts = {"measured": 1, "data sheet": 1, "derived": 1, "assumed": 4}
     assert kept["input_values"]["provenances"] == counts
     assert kept["input_values"]["objectives"] == {"speedup": "assumed", "break_even": "assumed"}
-    assert kept["confidence"]["inputs"] == "4 of 7 assumed"
+    assert kept["confidence"]["inputs"] == "4 of 7 inputs assumed"
     assert kept["confidence"]["check first"].count("half to double: front shift") == 3
     assert result.answer().confidence == kept["confidence"]
     page = read_page(tmp_path / "run" / "report.html")
@@ -187,7 +187,7 @@ def test_a_study_without_doubts_says_its_worst_provenance() -> None:
     }
     measured = {"value": 5000, "provenance": "measured", "source": "a log"}
     made = content(**fitted) | {"space": with_overhead(measured)["space"]}
-    assert dse.from_mapping(made).run().answer().confidence == {"inputs": "1 of 7 derived"}
+    assert dse.from_mapping(made).run().answer().confidence == {"inputs": "1 of 7 inputs derived"}
 
 
 def test_defaults_and_laws_are_named() -> None:
@@ -195,7 +195,7 @@ def test_defaults_and_laws_are_named() -> None:
     del made["inputs"]["latency_per_byte"], made["inputs"]["complexity"]
     confidence = dse.from_mapping(made).run().answer().confidence
     defaults = "defaults of models: latency per byte, complexity"
-    assert confidence["inputs"] == f"3 of 7 assumed; {defaults}"
+    assert confidence["inputs"] == f"3 of 7 inputs assumed; {defaults}"
     assert "latency 500 cycle to 2,000 cycle: front shift" in confidence["check first"]
 
 

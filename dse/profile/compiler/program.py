@@ -253,7 +253,7 @@ _SCRIPT = re.compile(r"-Wl,--(?:version-script|dynamic-list|retain-symbols-file)
 
 
 def _with_existing_scripts(arguments: Sequence[str], directory: Path) -> Iterator[str]:
-    """Yield the arguments, and leave out a script of the linker that is gone."""
+    """Yield the arguments, and leave out a missing script of the linker."""
     for each in arguments:
         script = _SCRIPT.fullmatch(each)
         if not script or (directory / script[1]).is_file():

@@ -218,7 +218,7 @@ _SAMPLED = 60  # designs of a batch whose constraints are checked against the bo
 
 
 class Held(NamedTuple):
-    """Boxes, and for each of some designs the row of the box that holds it."""
+    """Boxes, and for each of some designs the row of its box."""
 
     boxes: Open
     rows: NDArray[np.int64]

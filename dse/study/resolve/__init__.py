@@ -8,6 +8,8 @@
     Entries of catalogs, fixed inputs, the clock and files.
 `variables`
     The space.
+`agreement`
+    Facts of selected entries that must agree.
 `objectives`
     Objectives with their conditions, scenarios and weights.
 `constraints`
@@ -43,6 +45,7 @@ from dse.evaluate.space import Space
 from dse.evaluate.target import Target
 from dse.model.section import Writer
 from dse.study.findings import Findings
+from dse.study.resolve.agreement import check_agreement
 from dse.study.resolve.constraints import free_quantities, resolve_constraints, resolve_target
 from dse.study.resolve.dependencies import (
     StudyInput,
@@ -194,6 +197,7 @@ def resolve(
     regions = resolve_regions(file, scope, objectives)
     curves = resolve_curves(file, scope)
     check_given_twice(findings, model_graph, space)
+    check_agreement(entries, scope.clock, findings)
     findings.finish_stage()
 
     # Stage 3: the whole is consistent.

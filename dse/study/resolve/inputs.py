@@ -44,11 +44,14 @@ class Entries:
         The values, the study's own in the place of the catalog's.
     fits : dict of str to Together
         By entry: how its values vary together, if the study asks for that.
+    facts : dict of str to mapping of str to str
+        By entry: its facts that are no numbers.
     """
 
     path: Path
     rows: Rows = field(default_factory=dict)
     fits: dict[str, Together] = field(default_factory=dict)
+    facts: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def load_entries(file: StudyFile, folder: Path | None, findings: Findings) -> dict[Place, Entries]:
@@ -112,7 +115,7 @@ def _entries(
             values[key] = replace(value, source=value.source or "the study")
             text = f"{key} of {name} is {show_value(number)}, the study's own value"
             findings.notes.append(f"{place / 'override'}: {text}")
-        entries.rows[name] = values
+        entries.rows[name], entries.facts[name] = values, row.text
         if table.uncertain and row.together is not None:
             entries.fits[name] = _own_fit(row.together, table.rename, numbers)
     if table.uncertain and entries.rows and not entries.fits:
@@ -256,7 +259,7 @@ def _resolve_clock(scope: Scope, place: Place, given: InputValue) -> InputValue:
     if clock is None or not scope.in_domain(place, "clock", clock):
         clock = math.nan
     else:
-        scope.note_magnitude(place, "clock", clock)
+        scope.warn_magnitude(place, "clock", clock)
     resolved = given.with_value(clock, "Hz")
     return resolve_range(scope, place / "range", "clock", given, resolved) or resolved
 

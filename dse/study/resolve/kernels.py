@@ -204,6 +204,7 @@ def resolve_kernels(
             findings.adopt(place, error)
             continue
         files += [*paths, *resolved.files]
+        findings.warnings += [_placed(place, text) for text in own.warnings]
         findings.notes += [_placed(place, note) for note in own.notes if _is_of_user(note)]
         for each in resolved.inputs:
             if each.uncertain is not None:

@@ -89,16 +89,16 @@ class Scope:
         value = self.number(place, name, given, self.unit(name))
         return value if value is not None and self.in_domain(place, name, value) else None
 
-    def note_magnitude(self, place: Place, name: str, value: float) -> None:
-        """Note a value that is far outside the typical range: its unit is probably wrong."""
+    def warn_magnitude(self, place: Place, name: str, value: float) -> None:
+        """Warn about a value that is far outside the typical range: its unit is probably wrong."""
         if name != "clock" and self.clock and not _is_plausible(self.clock, _CLOCK):
-            return  # the clock has a note: it converted the value
+            return  # the clock has a warning: it converted the value
         known = [(_CLOCK, 1.0)] if name == "clock" else declarations(self.model_graph, name)
         for quantity, scale in known:
             if quantity.typical and not _is_plausible(value * scale, quantity):
                 typical = " to ".join(show(bound, quantity.unit) for bound in quantity.typical)
                 text = f"{name} = {show(value * scale, quantity.unit)} is unusual"
-                self.findings.notes.append(f"{place}: {text}; typical: {typical}")
+                self.findings.warnings.append(f"{place}: {text}; typical: {typical}")
                 return
 
     def in_domain(self, place: Place, name: str, values: Floats) -> bool:

@@ -54,7 +54,7 @@ def resolve_value(scope: Scope, place: Place, name: str, given: InputValue) -> I
         if value is None:
             return None
         if given.provenance not in SOURCED:
-            scope.note_magnitude(place, name, value)
+            scope.warn_magnitude(place, name, value)
         return resolve_range(scope, place / "range", name, given, given.with_value(value, unit))
     law = _resolve_law(scope, place, name, given.distribution)
     if law is None:

@@ -161,6 +161,7 @@ def _resolve_rows(
         message = "no model takes any quantity that its rows set"
         scope.add(place, message, f"rows set: {', '.join(sorted(names))}")
         return {}
+    _note_ignored(scope, place, written, names - quantities)
     written = _fill_defaults(scope, place, written, names & quantities)
     if isinstance(table, CatalogTable) and table.where is not None:
         written = _drop_incomplete(scope, place, written, names & quantities)
@@ -181,6 +182,19 @@ def _resolve_rows(
             fit = entries.fits[option]
             rows[option] |= resolve_fit(scope, place / option, fit, rows[option])
     return rows
+
+
+def _note_ignored(scope: Scope, place: Place, rows: Rows, unknown: set[str]) -> None:
+    """Note quantities that every entry sets, that differ, and that no model takes."""
+    ignored = [
+        name
+        for name in sorted(unknown)
+        if all(name in row for row in rows.values())
+        and len({row[name].text for row in rows.values()}) > 1
+    ]
+    if ignored:
+        text = f"no model takes {listed(ignored)}, in which the entries differ"
+        scope.findings.notes.append(f"{place}: {text}")
 
 
 def _fill_defaults(scope: Scope, place: Place, rows: Rows, needed: set[str]) -> Rows:

@@ -14,6 +14,7 @@ from objectives.machine import (
     call_break_even,
     call_buffers,
     call_time,
+    interface_terms,
     link,
     offload_terms,
     requests,
@@ -34,6 +35,20 @@ def test_by_hand() -> None:
     around = turnaround(1000.0, 100.0, 0.1, 250.0, 125.0, 600.0)
     assert [float(around.set_up_time), float(around.turnaround_time)] == [200.0, 1175.0]
     assert call_buffers(1024.0, 2, 8).buffer_bits == 8 * 1024 * 2 * 8
+
+
+def test_one_call_alone_takes_the_sum_of_the_parts_that_the_catalog_gives() -> None:
+    """AES of 4 KiB on a host with 90 cycle/B, through a port whose words the core moves itself."""
+    size, host = 4096.0, 90 * 4096.0**1.01
+    terms = interface_terms(20.0, 0.75, interface_latency=4.0, interface_latency_per_byte=0.0)
+    found = speedup(
+        granularity=size,
+        **vars(terms),
+        computational_index=90.0,
+        complexity=1.01,
+        acceleration=200.0,
+    )
+    assert found.speedup == pytest.approx(host / (20 + 4 + 0.75 * size + host / 200), rel=1e-12)
 
 
 def test_who_meets_on_a_link() -> None:

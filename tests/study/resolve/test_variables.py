@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import commands
+from dse.study.alternatives import alternatives
 from objectives.communication import load_dataflow, load_dataflows
 
 PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
@@ -100,7 +101,7 @@ def test_the_terminal_names_the_functions_of_the_best_designs(tmp_path: Path) ->
     assert re.search(r"best speedup .*idct \+ convert_row", shown.output)
 
 
-# Numbers of a study that are probably given in a wrong unit are noted -------------------------
+# Numbers of a study that are probably given in a wrong unit -------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_the_terminal_names_the_functions_of_the_best_designs(tmp_path: Path) ->
         ({"latency": {"value": "1.3 ms", "provenance": "measured", "source": "a log"}}, ""),
     ],
 )
-def test_implausible_magnitudes_are_noted_once(inputs: dict[str, Any], words: str) -> None:
+def test_implausible_magnitudes_have_one_warning(inputs: dict[str, Any], words: str) -> None:
     given = {"clock": "1.16 GHz", "computational_index": 90, "overhead": "25 us", "latency": 1500}
     study = dse.from_mapping(
         {
@@ -123,6 +124,52 @@ def test_implausible_magnitudes_are_noted_once(inputs: dict[str, Any], words: st
             "objective": [{"maximize": "speedup", "at": {"granularity": 4096}}],
         }
     )
-    notes = [note for note in study.notes if "unusual" in note]
-    assert len(notes) == bool(words)
-    assert words in "".join(notes)
+    assert len(study.warnings) == bool(words)
+    assert words in "".join(study.warnings)
+
+
+# Quantities of a catalog that no model takes ------------------------------------------------------
+
+
+def interfaces(*options: str, models: tuple[str, ...], **space: Any) -> dse.Study:
+    return dse.from_mapping(
+        {
+            "study": {"name": "calls", "models": ["objectives.logca:offload", *models]},
+            "inputs": {
+                "kernel": {"catalog": "kernels", "row": "aes-ultrasparc-t2"},
+                "clock": "1.16 GHz",
+                "granularity": 4096,
+            },
+            "space": {
+                "acceleration": {"values": [2, 200]},
+                "interface": {"catalog": "interfaces", "options": list(options)} | space,
+            },
+            "objective": [{"maximize": "speedup"}],
+        }
+    )
+
+
+RENAMED = {
+    "interface_overhead": "overhead",
+    "interface_latency": "latency",
+    "interface_latency_per_byte": "latency_per_byte",
+}
+
+
+def test_quantities_that_no_model_takes_are_noted_if_entries_differ() -> None:
+    renamed = interfaces("user-port", "stream-port", models=(), rename=RENAMED)
+    (note,) = [note for note in renamed.notes if "no model takes" in note]
+    assert "interface_overhead_per_byte" in note
+    assert "shared_link" not in note  # 0 for both
+    whole = interfaces("user-port", "stream-port", models=("objectives.machine:interface_terms",))
+    assert "interface_overhead_per_byte" not in "".join(whole.notes)
+
+
+def test_a_catalog_entry_with_a_cost_that_no_model_takes_is_no_advice() -> None:
+    """The host's time for each byte is 0 for these options, and not for other entries."""
+    wanted = {"stream-port", "instruction", "instruction-aesni"}
+    options, models = ("user-port", "axi-dma"), ("objectives.machine:interface_terms",)
+    advised = alternatives(interfaces(*options, models=(), rename=RENAMED))["interface"]
+    assert "queued-port" in advised
+    assert not wanted & {*advised}
+    assert wanted < {*alternatives(interfaces(*options, models=models))["interface"]}

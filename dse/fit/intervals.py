@@ -482,7 +482,7 @@ def estimate_covariance(
             continue
         if wide.free[place] and np.isfinite(analysis.fit[place]) and value > 0:
             names.append(name)
-            # A term of a sum is the rest of it: its logarithm varies more than the logarithm of the sum.
+            # A term of a sum is the rest of it: its logarithm varies more than the sum's.
             scales.append(total / value if place == SETUP else 1.0)
     fits = sample_fits(points, weight, analysis.scale, wide, shape)
     places = [_PLACES[name] for name in names]

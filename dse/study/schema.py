@@ -326,7 +326,7 @@ class CatalogTable(Table):
     )
     override: dict[str, dict[str, Numeric]] = Field(
         default_factory=dict,
-        description="by entry: values that replace the values of the entry, by their names in the study",
+        description="by entry: values in place of its own values, by their names in the study",
     )
     uncertain: StrictBool = Field(
         False, description="sample the values of each entry together, as dse fit wrote them"

@@ -297,7 +297,7 @@ def offload_terms(
         return Terms(overhead, rest, c * power(size, b) / share)
 
 
-# ----------------------------------------------------------------------------------- a call without others
+# -------------------------------------------------------------------------- a call without others
 
 
 @dataclass(frozen=True, eq=False)

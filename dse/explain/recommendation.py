@@ -366,6 +366,10 @@ def _describe_no_accelerator(
             value = float(objective.reduced(found, 1)[0])
         if value is not None:
             texts.append(f"{worded(objective.name)} {amount(value, objective.unit)}")
+    axis = study.regions.axis if study.regions is not None else ""
+    size = graph.constants.get(axis)
+    if texts and isinstance(size, float | int):  # gains depend on it
+        texts[-1] += f", at {worded(axis)} {amount(float(size), graph.quantities[axis].unit)}"
     return ", ".join(texts)
 
 

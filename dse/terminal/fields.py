@@ -35,6 +35,7 @@ _WHAT_IF = 8  # rows of a what-if table
 _SWITCHES = 6  # rows of a table of switch points
 _ROLE = 28  # columns of a design's role
 _CHANGE = 24  # columns of a change; a narrower one names the design
+_SETTINGS = 40  # columns of the variables that change
 _HEAD = 4  # lines of a table's head
 
 
@@ -197,7 +198,9 @@ def _describe_recommended(answer: Mapping[str, Any], width: int) -> list[str]:
             break
         kernels.append((label, value))
     for label, value in kernels[:_KERNELS]:
-        lines += make_field(f"  {label}"[: LABEL - 1], value, width)
+        name = f"  {label}"
+        over = max(len(name) - (LABEL - 1), 0)  # a long name leaves less room
+        lines += make_field(name, value, width - over)
     if len(kernels) > _KERNELS:
         lines.append(f"{'':<{LABEL}}and {len(kernels) - _KERNELS} more")
     return lines
@@ -303,7 +306,11 @@ def _what_if(result: Result, explanation: Explanation, width: int) -> list[str]:
 
 
 def _head(change: Change) -> str:
-    return _cut(", ".join(map(str, change.settings)), 40)
+    """Return the variables that change; only their new values if both do not fit."""
+    text = ", ".join(map(str, change.settings))
+    if len(text) > _SETTINGS:
+        text = ", ".join(f"{worded(s.variable)} → {s.after}" for s in change.settings)
+    return _cut(text, _SETTINGS)
 
 
 def _cut(text: str, width: int) -> str:

@@ -24,7 +24,7 @@ from dse.result.database import FrontDatabase, StorageError, has_trials
 from dse.result.files import read_state, write_state
 from dse.result.lease import lease_folder
 from dse.result.progress import ProgressNotes, note_resumption
-from dse.result.record import CUT_SHORT, Result
+from dse.result.record import CUT_SHORT, ERROR, Result
 from dse.result.tables import front_of, result_of
 from dse.search.base import METHODS, Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
@@ -263,7 +263,7 @@ def _search(session: _Session, progress: Callable[[Progress], None] | None) -> _
     try:
         stopped = _follow(session, progress)
     except DseError as raised:
-        error, stopped = raised, f"error: {raised}"
+        error, stopped = raised, f"{ERROR}{raised}"
     if session.search.progress().done == 0:
         if error is not None:
             raise StoppedError(f"{session.study.name}: {error}") from error

@@ -128,3 +128,33 @@ def test_designs_at_which_a_process_ended_are_named(method: str, tmp_path: Path)
     assert named is not None
     most = 180 if method == "exhaustive" else 199
     assert under_way.progress().done <= int(named[1]) <= min(int(named[2] or named[1]), most)
+
+
+def test_a_run_that_contradicts_a_declaration_certifies_nothing(tmp_path: Path) -> None:
+    """Bounds that rest on a wrong declaration are no proof, whatever the search has found."""
+    (tmp_path / "wrong.py").write_text(
+        "from typing import Annotated, NamedTuple\n"
+        "import numpy as np, dse\n"
+        "from dse import Array, Floats, Quantity\n"
+        "class Out(NamedTuple):\n"
+        "    time: Annotated[Array, Quantity('1', 'time', low=0)]\n"
+        "    cost: Annotated[Array, Quantity('1', 'cost', low=0)]\n"
+        "@dse.monotonic(time='-size', cost='+size')\n"  # the cost falls from 5 on
+        "def out(size: Annotated[Floats, Quantity('1', 'size', low=0)]) -> Out:\n"
+        "    size = np.asarray(size, dtype=float)\n"
+        "    return Out(11.0 - size, np.where(size < 5, size, 10.0 - size))\n"
+    )
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "wrong"\nmodels = ["wrong.py:out"]\n'
+        "[space]\nsize = { real = [0, 10] }\n"
+        '[[objective]]\nminimize = "time"\n[[objective]]\nminimize = "cost"\n'
+        '[search]\nmethod = "bound"\ntolerance = "2 %"\n'
+    )
+    done = called("run", "study.toml", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "is declared to" in done.stderr
+    kept = dse.load_result(tmp_path / "out").certificate
+    assert kept.gap is None
+    assert not kept.complete
+    assert kept.statement.startswith("Nothing is certified: ")
+    assert "ertified within" not in kept.statement + called("certify", "out", cwd=tmp_path).stdout

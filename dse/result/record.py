@@ -23,6 +23,8 @@ from dse.search.outcome import count_distinct, describe_count
 from dse.search.verification import Verification
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column", "code"]
+ERROR = "error: "
+"""Begins the reason of a search that ended with an error."""
 CUT_SHORT = ("timeout", "interrupted")
 """Reasons to stop after which the user waits for the end."""
 _NUMBER = "design"  # the index, which a filter may use like a column

@@ -22,7 +22,7 @@ from dse.model.quantity import Quantity
 from dse.model.values import plural
 from dse.problems import without_passwords
 from dse.result.files import write_whole
-from dse.result.record import CUT_SHORT, Certificate, Column, Cut, Result, Role
+from dse.result.record import CUT_SHORT, ERROR, Certificate, Column, Cut, Result, Role
 from dse.search.base import UNLIMITED, Progress
 from dse.search.diagnosis import (
     explain_undefined,
@@ -104,7 +104,11 @@ def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
 
 def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certificate:
     tally, plan = outcome.tally, study.plan
+    failed = stopped.startswith(ERROR)  # perhaps the bounds rest on a wrong declaration
     statement = outcome.statement
+    if failed and outcome.gap is not None:
+        count = plural(tally.evaluated, "design was", "designs were")
+        statement = f"Nothing is certified: {count} evaluated."
     if _broken(study.evaluator, tally):
         statement += " Designs that break what a model requires are infeasible: see the notes."
     if outcome.complete:
@@ -120,8 +124,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
             "interrupted": "it was interrupted",
             "timeout": f"its time limit of {plan.timeout:g} s was over" if plan.timeout else "",
         }.get(stopped, stopped)
-        error = why.startswith("error: ")
-        statement += f" The search ended {'with an ' if error else 'because '}{why}."
+        statement += f" The search ended {'with an ' if failed else 'because '}{why}."
     return Certificate(
         outcome.complete,
         plan.method,
@@ -133,7 +136,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         stopped,
         outcome.numbered,
         distinct=count_distinct(outcome.evaluated.objectives[outcome.on_front]),
-        **_proven(outcome),
+        **({} if failed else _proven(outcome)),
     )
 
 

@@ -368,10 +368,10 @@ def summarize_plan(study: ResolvedStudy, notes: Sequence[str], width: int) -> li
         lines += make_field("Target", study.target.reach, width)
     for warning in study.warnings[:2]:
         lines += make_field("Warning", warning, width, 2)
-    shown = 2 - min(len(study.warnings), 2)
-    for note in notes[:shown]:
+    room = 2 - min(len(study.warnings), 2)
+    for note in notes[:room]:
         lines += make_field("Note", note, width, 2)
-    if hidden := len(notes[shown:]) + len(study.warnings[2:]):
+    if hidden := len(notes[room:]) + len(study.warnings[2:]):
         lines += make_field("Notes", f"{hidden} more: --verbose", width)
     return [
         *lines,

@@ -250,7 +250,7 @@ class Terminal:
         if study.target is not None:
             self._line("target", study.target.reach)
         for warning in study.warnings:
-            self.say(f"warning: {warning}", "      ")
+            self._line("warning:", warning, width=8, indent=0)
         for note in (*study.notes, *notes):
             self.note(note)
 

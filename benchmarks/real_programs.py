@@ -12,7 +12,7 @@ docs/validation/programs.md. The columns:
 * calls: every function has the calls that callgrind counts on the same IR without hooks
 * functions: those with at least 1 % of the instructions, libraries included, whose fraction of the
   instructions is within 5 % of callgrind's; "(LLVM)": the profile has only instructions of LLVM
-* largest: the largest difference of such a fraction, in percentage points
+* largest: the largest difference of a fraction, in percentage points
 * libraries: their fraction of the instructions, by the profile and by callgrind
 * L1 misses: by the profile and by callgrind with the same cache, without the loader; the profile
   has no accesses inside of libraries, except those of functions whose effect is known

@@ -30,7 +30,7 @@ def main() -> None:
     rows = {
         (of, name): (100 * table[name].abs().mean(), 100 * table[name].abs().max())
         for of, table in tables.items()
-        for name in PREDICTED
+        for name in (*PREDICTED, "call_time_p95", "call_time_p99")
     }
     print(pd.DataFrame(rows, index=["mean %", "worst %"]).T.round(2).to_string())
     for of, table in tables.items():

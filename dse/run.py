@@ -29,6 +29,7 @@ from dse.result.tables import front_of, result_of
 from dse.search.base import METHODS, Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.diagnosis import (
+    explain_if_all_skipped,
     explain_infeasibility,
     explain_undefined_objective,
 )
@@ -344,6 +345,8 @@ def _check(session: _Session, ended: _Ended) -> Verification | None:
 
 def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
     """Return the error of a study without a feasible design."""
+    if skipped := explain_if_all_skipped(outcome.tally):
+        return StoppedError(f"{study.name}: {skipped}")
     evaluator = study.evaluator
     undefined = np.atleast_1d(np.isnan(outcome.evaluated.objectives).any(axis=0))
     message, remedy = explain_infeasibility(

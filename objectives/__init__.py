@@ -5,6 +5,8 @@ Packages: ``communication``, ``machine``, ``partition``, ``portfolio`` and ``sha
 
 Modules:
 
+* ``accelerometer``: the throughput of a core that offloads;
+* ``cost``: the cost and the embodied carbon of a die;
 * ``energy``: the energy of a call;
 * ``freed_time``: the host time that a call frees for other work;
 * ``logca``: the speedup of an offload, and the granularities for which it is beneficial;

@@ -85,6 +85,7 @@ def check_deviations(designs: pd.DataFrame) -> None:
     assert len(found) == 20
     assert not found.isna().any().any()
     assert found[["call_time", "call_interval"]].abs().max().max() < 0.05
+    assert found[["call_time_p95", "call_time_p99"]].abs().max().max() < 0.10
     assert found["carried"].min() > 0.99
 
 

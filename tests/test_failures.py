@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dse
 from dse.problems import InputError
 from dse.run import StoppedError, run
-from dse.search.base import Start, method_of
+from dse.search.base import Progress, Start, method_of
 from dse.search.workers import EndedError, Workers
 from tests.commands import called
 from tests.toy import DECLARED, SEARCHES, SMALL, acting, search, written
@@ -21,6 +22,7 @@ from tests.toy import DECLARED, SEARCHES, SMALL, acting, search, written
 AT_SEVEN = "if (np.asarray(lanes) == 7).any():"
 RAISES = f"{AT_SEVEN} raise ArithmeticError('7 lanes do not fit')"
 THREE = "return Toy(np.ones(3), np.ones(3))"
+SKIPS = '[run]\non_error = "skip"\nchunk = 50\n'
 
 
 def _study(folder: Path, body: str, method: str = "exhaustive", added: str = "") -> dse.Study:
@@ -62,6 +64,14 @@ def test_what_raises_is_named_with_its_first_design(body: str, words: str, tmp_p
     assert " The search ended with an error: design 180 (lanes = 7" in kept.statement
     with pytest.raises(StoppedError, match="design 180"):
         run(study, None)
+    skipped = run(_study(tmp_path, body, added=SKIPS), tmp_path / "skipped", 2)
+    assert skipped.certificate.evaluated == 360
+    assert any("design 180 (lanes = 7" in note and words in note for note in skipped.notes)
+    assert sum("skipped, as a model raised" in note for note in skipped.notes) == 11
+    assert "20 more, designs 190, 191," in " ".join(skipped.notes)
+    excluded = run(_study(tmp_path, "lanes = np.where(lanes == 7, np.nan, lanes)"), None, 1)
+    fronts = [r.front.designs.drop(columns=["speed"]) for r in (skipped, excluded)]
+    pd.testing.assert_frame_equal(fronts[0], fronts[1])
 
 
 @pytest.mark.parametrize(
@@ -75,17 +85,59 @@ def test_what_raises_is_named_with_its_first_design(body: str, words: str, tmp_p
 def test_what_breaks_the_contract_ends_a_run_and_is_named_with_its_first_design(
     body: str, words: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(StoppedError, match=rf"design 180 \(lanes = 7, .*{words}"):
-        run(_study(tmp_path, f"{AT_SEVEN} {body}"), None, 2)
+    """A run that skips designs ends too: the model is wrong, not the design."""
+    for added in ("", SKIPS):
+        with pytest.raises(StoppedError, match=rf"design 180 \(lanes = 7, .*{words}"):
+            run(_study(tmp_path, f"{AT_SEVEN} {body}", added=added), None, 2)
 
 
 @pytest.mark.parametrize("method", SEARCHES)
-def test_a_search_ends_if_a_length_fits_by_accident(method: str, tmp_path: Path) -> None:
+def test_a_search_ends_if_every_design_raises_or_a_length_fits_by_accident(
+    method: str, tmp_path: Path
+) -> None:
+    words = (
+        r"^toy: models raised for all of the \d+ designs looked at, first for design \d+ \(lanes"
+        r" = .*raised KeyError: 'no luck'$"
+    )
+    with pytest.raises(StoppedError, match=words):
+        run(_study(tmp_path / "all", "raise KeyError('no luck')", method, SKIPS), None, 1)
     # halves of 50 designs are of 3 at some time, as what the model returns is
     words = r"toy_model.py:toy returned 'speed' of shape \(3,\) for inputs"
     body = f"if (np.asarray(lanes) > 1).any(): {THREE}"
     with pytest.raises((StoppedError, InputError), match=words):
-        run(_study(tmp_path, body, method, "[run]\nchunk = 50\n"), None, 1)
+        run(_study(tmp_path / "length", body, method, SKIPS), None, 1)
+
+
+@pytest.mark.parametrize("method", SEARCHES)
+def test_a_run_goes_on_without_what_raises_and_resumes_with_the_same_notes(
+    method: str, tmp_path: Path
+) -> None:
+    """A sampler repeats designs: the tenth sample need not be the tenth design."""
+    study, out = _study(tmp_path, RAISES, method, SKIPS), tmp_path / "out"
+
+    def interrupt(state: Progress) -> None:
+        if state.done >= 40:
+            raise KeyboardInterrupt
+
+    whole = run(study, None, 2)
+    run(study, out, 1, interrupt)
+    resumed = run(study, out, 1)
+    assert resumed.certificate == whole.certificate
+    assert not whole.certificate.complete
+    assert whole.certificate.gap is None
+    assert whole.certificate.statement.startswith("Not certified: models raised for ")
+    assert not (whole.front.designs["lanes"] == 7).any()
+    skipped = [[n for n in each.notes if "skipped" in n] for each in (whole, resumed)]
+    assert skipped[0] == skipped[1]
+    assert "skipped, as a model raised: design " in skipped[0][0]
+    assert (out / "report.html").is_file()
+    again = dse.load_result(out)
+    assert again.certificate == whole.certificate
+    assert again.explain(int(str(whole.front.designs.index[0]))).values
+    for note in skipped[0]:
+        named = re.search(r"design (\d+) \(lanes = (\d+), ", note)
+        if named and int(named[1]) in whole.designs.index:
+            assert whole.designs["lanes"][int(named[1])] == int(named[2]) == 7
 
 
 def test_what_a_model_does_to_its_process_does_not_affect_the_run(tmp_path: Path) -> None:

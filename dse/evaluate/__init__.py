@@ -7,7 +7,7 @@
 * `criteria`: objectives and constraints, their conditions, and scenarios as one number.
 * `model_graph`: models joined by quantity name: conflicts, requirements and evaluation.
 * `evaluator`: models, space, objectives and constraints together.
-* `failures`: designs that a model raises for: found in their batch and named.
+* `failures`: designs that a model raises for: found in their batch, named, or without a value.
 * `lookup_tables`: models that are run once for inputs that repeat.
 * `pace`: processor seconds per design, which separate formulas from simulators.
 * `audit`: models checked against their contract, before a search and after it.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +32,15 @@ class Evaluated:
         The value of each constraint's quantity, in its unit; see `Constraint.value`.
     feasible : ndarray of bool, shape (designs,)
         Every constraint holds, and every objective is a number.
+    failed : mapping of int to str
+        By row, designs that a model raised for: their values and what was raised, in words. All
+        else of them is NaN.
     """
 
     objectives: Array
     constrained: Array
     feasible: NDArray[np.bool_]
+    failed: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.feasible)
@@ -49,29 +54,48 @@ class Evaluated:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Evaluated:
         """Return the batch that `to_arrays` gave."""
-        return cls(arrays["objectives"], arrays["constrained"], arrays["feasible"])
+        errors = json.loads(arrays["raised"].tobytes())
+        return cls(
+            arrays["objectives"],
+            arrays["constrained"],
+            arrays["feasible"],
+            dict(zip(arrays["failed"].tolist(), errors, strict=True)),
+        )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the batch as arrays, for a checkpoint."""
+        errors = json.dumps([*self.failed.values()]).encode()
         return {
             "objectives": self.objectives,
             "constrained": self.constrained,
             "feasible": self.feasible,
+            "failed": np.array([*self.failed], dtype=np.int64),
+            "raised": np.frombuffer(errors, dtype=np.uint8),
         }
 
     def rows(self, rows: NDArray[Any] | slice) -> Evaluated:
         """Return some designs of the batch: by positions, a mask or a slice."""
-        return Evaluated(self.objectives[rows], self.constrained[rows], self.feasible[rows])
+        failed = {}
+        if self.failed:
+            kept = np.arange(len(self))[rows].tolist()
+            failed = {n: self.failed[row] for n, row in enumerate(kept) if row in self.failed}
+        return Evaluated(self.objectives[rows], self.constrained[rows], self.feasible[rows], failed)
 
 
 def concatenate(batches: Sequence[Evaluated]) -> Evaluated:
     """Return several batches as one."""
     if len(batches) == 1:
         return batches[0]
+    starts = np.cumsum([0, *map(len, batches)]).tolist()
     return Evaluated(
         np.concatenate([batch.objectives for batch in batches]),
         np.concatenate([batch.constrained for batch in batches]),
         np.concatenate([batch.feasible for batch in batches]),
+        {
+            start + row: error
+            for start, batch in zip(starts, batches, strict=False)
+            for row, error in batch.failed.items()
+        },
     )
 
 
@@ -89,6 +113,8 @@ class Evaluator:
         The quantities that are maximized or minimized.
     constraints : tuple of Constraint
         The conditions of a feasible design.
+    on_error : {"stop", "skip"}
+        Whether a search ends at a design that a model raises for, or goes on without it.
     screens : bool
         Whether objectives are computed only for designs that meet the numeric constraints.
     """
@@ -97,6 +123,7 @@ class Evaluator:
     space: Space
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...]
+    on_error: Literal["stop", "skip"] = "stop"
     screens: bool = False
 
     @property

@@ -1,8 +1,9 @@
-"""Failures: designs that a model raises for, found in their batch and named.
+"""Failures: designs that a model raises for, found in their batch, named or left without a value.
 
 A model gets a batch of designs, and its exception does not name the design. The batch is thus
-halved until a single design raises, and the search ends with the name of that design. The
-explanation of a run evaluates designs that no search promised, and gives such a design NaN.
+halved until a single design raises: k designs of n cost about k log n calls. A search then ends
+with that design, or continues without it, as the study chooses. The explanation of a run gives such
+a design NaN.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.model_graph import Key, ModelError
 from dse.evaluate.space import Points
 from dse.model.contract import Model, breaks_contract
@@ -54,7 +55,7 @@ def _bisect(
         yield _Part(low, high, None, error)
 
 
-# A search: a design ends it -----------------------------------------------------------------------
+# A search: a design ends it, or is left out -------------------------------------------------------
 
 
 def evaluate_designs(
@@ -64,6 +65,9 @@ def evaluate_designs(
     known: Mapping[Key, Mapping[str, Array]] | None = None,
 ) -> Evaluated:
     """Evaluate designs whose numbers start at `first`; `known` as in `ModelGraph.evaluate`.
+
+    If the evaluator skips errors, designs that a model raises for are in `Evaluated.failed`. A
+    model that breaks the contract still raises: its values could not be trusted.
 
     Raises
     ------
@@ -79,8 +83,21 @@ def evaluate_designs(
     def run(low: int, high: int) -> Evaluated:
         return evaluator.evaluate({n: v[low:high] for n, v in points.items()})
 
-    parts = _bisect(run, 0, count, error, ModelError)
-    raise _locate(evaluator, points, first, next(p for p in parts if p.error)) from error
+    objectives, constraints = len(evaluator.objectives), len(evaluator.constraints)
+    nan = np.full((1, objectives + constraints), np.nan)
+    missing = Evaluated(nan[:, :objectives], nan[:, objectives:], np.zeros(1, dtype=bool))
+    batches = []
+    for part in _bisect(run, 0, count, error, ModelError):
+        if part.error is None:
+            batches.append(part.result)
+        elif evaluator.on_error == "stop" or breaks_contract(part.error.error):
+            raise _locate(evaluator, points, first, part) from error
+        elif part.high - part.low == 1:  # rows that raise only together have their results already
+            text = f"({describe_design(evaluator, points, part.low)}): {part.error}"
+            batches.append(replace(missing, failed={0: text}))
+    if breaks_contract(error.error):
+        raise _locate(evaluator, points, first, _Part(0, count, None, error)) from error
+    return concatenate(batches)
 
 
 def _locate(evaluator: Evaluator, points: Points, first: int, part: _Part) -> DesignError:
@@ -123,8 +140,16 @@ def describe_design(evaluator: Evaluator, points: Points, row: int) -> str:
 # An explanation: NaN where a model raises ---------------------------------------------------------
 
 
+def skip_errors(evaluator: Evaluator) -> Evaluator:
+    """Return an evaluator whose models give NaN where they raise, if the study skips such designs.
+
+    If the study ends at such a design, the evaluator itself.
+    """
+    return evaluator if evaluator.on_error == "stop" else ignore_errors(evaluator)
+
+
 def ignore_errors(evaluator: Evaluator) -> Evaluator:
-    """Return an evaluator whose models give NaN where they raise.
+    """Return an evaluator whose models give NaN where they raise, in any study.
 
     The search never promised values there: for designs that a constraint excludes, or for inputs
     outside the space.

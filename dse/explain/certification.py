@@ -135,6 +135,7 @@ def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
         kept[[o.name for o in evaluator.objectives]].to_numpy(dtype=np.float64),
         again.constrained,
         kept["feasible"].to_numpy(dtype=bool),
+        again.failed,
     )
     numbers = kept.index.to_numpy()
     compare(evaluator, points, recorded, again, numbers, "in the run")

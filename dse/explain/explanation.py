@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.failures import skip_errors
 from dse.evaluate.input_variation import fix_at_middles
 from dse.evaluate.model_graph import why_undefined
 from dse.evaluate.space import Points
@@ -272,6 +273,7 @@ def explain(
     """
     if not numbers:
         return []
+    study = replace(study, evaluator=skip_errors(study.evaluator))
     points = find_points(study, result, numbers)
     evaluator, count = study.evaluator, len(numbers)
     columns = evaluator.space.columns(points)

@@ -25,7 +25,9 @@ from dse.result.files import write_whole
 from dse.result.record import CUT_SHORT, ERROR, Certificate, Column, Cut, Result, Role
 from dse.search.base import UNLIMITED, Progress
 from dse.search.diagnosis import (
+    describe_skipped,
     explain_undefined,
+    note_skipped,
 )
 from dse.search.formulation import review_study
 from dse.search.outcome import Outcome, count_distinct
@@ -75,6 +77,7 @@ def result_of(
         notes=(
             *study.notes,
             *_resumed(before),
+            *note_skipped(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
             *([] if stopped in CUT_SHORT else _review(study.evaluator, outcome)),
@@ -105,7 +108,7 @@ def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
 def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certificate:
     tally, plan = outcome.tally, study.plan
     failed = stopped.startswith(ERROR)  # perhaps the bounds rest on a wrong declaration
-    statement = outcome.statement
+    statement = describe_skipped(outcome) if tally.raised else outcome.statement
     if failed and outcome.gap is not None:
         count = plural(tally.evaluated, "design was", "designs were")
         statement = f"Nothing is certified: {count} evaluated."
@@ -126,7 +129,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         }.get(stopped, stopped)
         statement += f" The search ended {'with an ' if failed else 'because '}{why}."
     return Certificate(
-        outcome.complete,
+        outcome.complete and not tally.raised,
         plan.method,
         study.evaluator.space.size,
         tally.evaluated,
@@ -136,7 +139,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         stopped,
         outcome.numbered,
         distinct=count_distinct(outcome.evaluated.objectives[outcome.on_front]),
-        **({} if failed else _proven(outcome)),
+        **({} if failed or tally.raised else _proven(outcome)),
     )
 
 

@@ -14,7 +14,7 @@
 `portfolio`
     The proven front over all choices of one option per kernel (a package).
 `diagnosis`
-    Why no design is feasible, or one has no value.
+    Why no design is feasible, has no value or was skipped.
 `formulation`
     Objectives that compare hosts or are variables; variables and inputs that cost or change
     nothing.

@@ -1,4 +1,4 @@
-"""Diagnosis: why no design is feasible, or one has no value."""
+"""Diagnosis: why no design is feasible, has no value or was skipped."""
 
 from __future__ import annotations
 
@@ -105,6 +105,47 @@ def _round(value: float, up: bool) -> str:
         if float(shown) == value or (float(shown) > value) == up:
             break
     return shown
+
+
+# ------------------------------------------------------------------------------ skipped designs
+
+_NAMED = 10  # designs, in full
+
+
+def describe_skipped(outcome: Outcome) -> str:
+    """Return the statement of the certificate if some designs were skipped."""
+    tally, front = outcome.tally, int(outcome.on_front.sum())
+    evaluated = plural(tally.evaluated, "design that was", "designs that were")
+    left_out = (
+        "it is left out, and the notes name it"
+        if tally.raised == 1
+        else "these are left out, and the notes name them"
+    )
+    return (
+        f"Not certified: models raised for {tally.raised:,} of the {evaluated} looked at; "
+        f"{left_out}. The {plural(front, 'on the front is', 'on the front are')} non-dominated "
+        "among the others."
+    )
+
+
+def explain_if_all_skipped(tally: Tally) -> str:
+    """Return that every design was skipped, and why the first was; empty if one was not."""
+    if not tally.raised or tally.raised < tally.evaluated:
+        return ""
+    number, error = next(iter(tally.errors.items()))
+    every = plural(tally.evaluated, "design")
+    return f"models raised for all of the {every} looked at, first for design {number} {error}"
+
+
+def note_skipped(tally: Tally) -> list[str]:
+    """Return a note on each of the first designs that were skipped, and the numbers of others."""
+    notes = [f"design {number} {error}" for number, error in [*tally.errors.items()][:_NAMED]]
+    rest = [*tally.errors][_NAMED:]
+    if rest:
+        more = tally.raised - _NAMED
+        dots = ", …" if more > len(rest) else ""
+        notes.append(f"{more:,} more, designs {', '.join(map(str, rest))}{dots}")
+    return [f"skipped, as a model raised: {note}" for note in notes]
 
 
 # ---------------------------------------------------------------------- designs without a value

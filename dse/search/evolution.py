@@ -144,7 +144,10 @@ class Evolution:
             unit, objectives, constrained, feasible = (
                 column.append(more) for column, more in zip(history, rows, strict=True)
             )
-            evaluated = Evaluated(objectives, constrained, feasible)
+            failed = state.evaluated.failed
+            if new.failed:
+                failed = {**failed, **{done + row: error for row, error in new.failed.items()}}
+            evaluated = Evaluated(objectives, constrained, feasible, failed)
             candidates = np.concatenate([state.parents, np.arange(done, len(unit))])
             count = min(plan.generation, max(_MIN_PARENTS, len(unit) // _DESIGNS_PER_PARENT))
             parents, best = select(evaluator, evaluated, candidates, count)

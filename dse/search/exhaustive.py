@@ -243,8 +243,10 @@ class _Enumeration:
         points, first = self._evaluator.space.from_index(numbers), int(numbers[0])
         batches = self._setup.batch_evaluator()
         with suppress(DesignError):
-            yield batches.evaluate(points, first)
-            return
+            evaluated = batches.evaluate(points, first)
+            if not evaluated.failed:
+                yield evaluated
+                return
         yield batches.evaluate(points, first, screens=True)
 
 

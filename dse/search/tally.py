@@ -14,6 +14,7 @@ from dse.evaluate.criteria import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
 from dse.model.quantity import Array, Quantity
 
+_LISTED = 100  # designs that models raised for and that are named, at most
 _NONE = np.iinfo(np.int64).max  # the first of no designs
 
 
@@ -44,6 +45,10 @@ class Tally:
         and the first of them. Of objectives, only designs that no constraint excludes are counted.
     alone : ndarray of int, shape (constraints,)
         The number of designs that violate only this constraint.
+    raised : int
+        Designs that a model raised for, which were skipped.
+    errors : mapping of int to str
+        By number, the first of them: their values and the error, in words.
     """
 
     evaluated: int
@@ -57,6 +62,8 @@ class Tally:
     missed: Array
     odd: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 4), dtype=np.int64))
     alone: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    raised: int = 0
+    errors: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, constraints: int) -> Tally:
@@ -121,18 +128,27 @@ class Tally:
             missed,
             _odd(index, evaluated, domains, excluded),
             alone,
+            len(evaluated.failed),
+            _first({int(index[row]): error for row, error in evaluated.failed.items()}),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tally as arrays, for a checkpoint."""
-        return {f"tally_{f.name}": np.asarray(getattr(self, f.name)) for f in fields(self)}
+        names = [f.name for f in fields(self) if f.name != "errors"]
+        return {f"tally_{name}": np.asarray(getattr(self, name)) for name in names} | {
+            "failed_numbers": np.array([*self.errors], dtype=np.int64),
+            "failed_errors": np.array([*self.errors.values()], dtype=np.str_),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Tally:
         """Return the tally that `arrays` gave."""
         own = {n.removeprefix("tally_"): a for n, a in arrays.items() if n.startswith("tally_")}
+        errors = zip(
+            arrays["failed_numbers"].tolist(), arrays["failed_errors"].tolist(), strict=True
+        )
         values: dict[str, Any] = {n: a if a.ndim else a.item() for n, a in own.items()}
-        return cls(**values)
+        return cls(**values, errors=dict(errors))
 
     def __add__(self, other: Tally) -> Tally:
         nearer = (other.least < self.least) | (
@@ -142,14 +158,20 @@ class Tally:
         )
         closer = (other.distance, other.nearest) < (self.distance, self.nearest)
         near = other if other.nearest >= 0 and (closer or self.nearest < 0) else self
-        sums = ("evaluated", "feasible", "undefined", "violated", "alone")
+        sums = ("evaluated", "feasible", "undefined", "violated", "alone", "raised")
         return Tally(
             **{name: getattr(self, name) + getattr(other, name) for name in sums},
             **{name: getattr(near, name) for name in ("distance", "nearest", "missed")},
             least=np.where(nearer, other.least, self.least),
             admitted=np.where(nearer, other.admitted, self.admitted),
             odd=_add_odd(self.odd, other.odd),
+            errors=_first({**self.errors, **other.errors}) if other.errors else self.errors,
         )
+
+
+def _first(errors: Mapping[int, str]) -> dict[int, str]:
+    """Return the designs with the least numbers, as many as are listed."""
+    return dict(sorted(errors.items())[:_LISTED])
 
 
 def _odd(

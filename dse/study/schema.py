@@ -514,6 +514,10 @@ class RunTable(Table):
     """Where the work is done and kept."""
 
     workers: StrictInt | None = Field(None, ge=1, le=1024, description="all cores if absent")
+    on_error: Literal["stop", "skip"] = Field(
+        "stop",
+        description="if a model raises for a design: end the run, or continue without the design",
+    )
     processes: StrictBool = Field(
         False, description="use processes: for models that hold the interpreter's lock"
     )

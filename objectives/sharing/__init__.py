@@ -9,11 +9,14 @@ Modules:
 * ``schedule``: the quantities, the schedule, and equations 1–5 as printed;
 * ``slot_latency``: the exact mean latency, the best schedule period, and
   :func:`round_robin` for all;
+* ``latency_distribution``: the exact 99th percentile;
 * ``lane_load``: the elements of a call per lane, and the number of engines;
 * ``calls``: calls of several elements, without other calls and under load, and a bound of their
   time;
 * ``pace``: a stream with several outstanding calls;
 * ``work_conserving``: an engine that serves any call that waits;
+* ``queue_percentiles``, ``slot_percentiles``: percentiles of the time of its calls, and of calls
+  with fixed slots;
 * ``arbitration``: slots, service, pace and response time of calls by either arbitration;
 * ``break_even``: the granularity from which on calls are as fast as on the host;
 * ``simulation``: the cycle-accurate simulation.
@@ -21,6 +24,7 @@ Modules:
 
 from objectives.sharing.arbitration import (
     call_pace,
+    call_percentiles,
     call_response,
     call_slots,
     context_store,
@@ -30,6 +34,7 @@ from objectives.sharing.arbitration import (
 from objectives.sharing.break_even import call_crossing
 from objectives.sharing.calls import call_latency, call_service, engine_line
 from objectives.sharing.lane_load import engine_count, lane_arrivals, share_out
+from objectives.sharing.latency_distribution import latency_quantile, tail_latency
 from objectives.sharing.pace import stream_interval
 from objectives.sharing.schedule import printed_latency
 from objectives.sharing.simulation import (
@@ -52,6 +57,7 @@ __all__ = [
     "call_crossing",
     "call_latency",
     "call_pace",
+    "call_percentiles",
     "call_response",
     "call_service",
     "call_slots",
@@ -63,10 +69,12 @@ __all__ = [
     "exact_latency",
     "lane_arrivals",
     "lane_slots",
+    "latency_quantile",
     "printed_latency",
     "round_robin",
     "share_out",
     "simulate",
     "simulated_latency",
     "stream_interval",
+    "tail_latency",
 ]

@@ -66,12 +66,18 @@ from objectives.sharing.pace import (
     Way,
     stream_interval,
 )
+from objectives.sharing.queue_percentiles import find_queue_percentiles
 from objectives.sharing.schedule import (
     LANE_ELEMENTS,
     LaneElements,
     Pipeline,
     SchedulePeriod,
     schedule,
+)
+from objectives.sharing.slot_percentiles import (
+    Requests,
+    Slots,
+    find_slot_percentiles,
 )
 from objectives.sharing.work_conserving import (
     Load,
@@ -449,15 +455,20 @@ _Time = Annotated[Floats, Quantity("s", "time of a step", low=0)]
 _BELOW_CAPACITY = 1e-3
 
 
-class _StepsBound(NamedTuple):
-    call_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
-
-
 class _PaceBound(NamedTuple):
     stream_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
 
 
-@monotonic(call_time="+pipeline_depth +clock_period +lane_elements +set_up_time +travel_time")
+class _TimeBound(NamedTuple):
+    call_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+    call_time_p95: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+    call_time_p99: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
+_STEPS = "+pipeline_depth +clock_period +lane_elements +set_up_time +travel_time"
+
+
+@monotonic(call_time=_STEPS, call_time_p95=_STEPS, call_time_p99=_STEPS)
 @model
 def _without_waits(
     pipeline_depth: PipelineDepth,
@@ -466,12 +477,12 @@ def _without_waits(
     lane_elements: LaneElements,
     set_up_time: _Time,
     travel_time: _Time,
-) -> _StepsBound:
+) -> _TimeBound:
     """Return set-up, travel and the clocks in the pipeline, if nothing waits for a slot."""
     _, apart, further = _paces(1.0, 1.0, pipeline_depth, chained)
     clocks = np.multiply(lane_elements, apart) + further
     steps = np.add(set_up_time, travel_time) + clocks * clock_period
-    return _StepsBound(np.asarray(steps * (1 - ROUNDING)))
+    return _TimeBound(*(np.asarray(steps * (1 - ROUNDING)) for _ in range(3)))
 
 
 @monotonic(
@@ -637,6 +648,10 @@ class CallResponse:
     call_engine_time: Annotated[Array, call_part("at the engine, without the wait for other calls")]
 
 
+class _StepsBound(NamedTuple):
+    call_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
 @monotonic(
     call_time="+set_up_time +travel_time +link_wait_time +engine_time_alone -work_conserving"
 )
@@ -716,8 +731,82 @@ def _queue_response(columns: Columns) -> tuple[Array, ...]:
     *way, _, _ = rest
     set_up, travel, link_wait, *_ = way
     service = find_service(depth, switch, clock, elements, lanes, chained)
-    time = find_response(service, Load(streams, rate, window, *way))
+    time = find_response(service, Load(streams, rate, window, *way)).mean
     alone = service.hold + service.drain
     queue = time - set_up - link_wait - travel - alone
     queue = np.where(np.isfinite(time), np.maximum(queue, 0.0), time)
     return time, queue, set_up, link_wait, travel, alone
+
+
+_LEVELS = (0.95, 0.99)
+
+
+@dataclass(frozen=True, eq=False)
+class CallPercentiles:
+    """The outputs of `call_percentiles`."""
+
+    call_time_p95: Annotated[Array, Quantity("s", "time in which 95 % of the calls end", low=0)]
+    call_time_p99: Annotated[Array, Quantity("s", "time in which 99 % of the calls end", low=0)]
+
+
+@lower_bound(call_time_p95=_without_waits, call_time_p99=_without_waits)
+@model
+def call_percentiles(
+    pipeline: Pipeline,
+    arbitration: Arbitration,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    call_rate: CallRate,
+    calls_in_flight: CallsInFlight,
+    way: LinkWay,
+) -> CallPercentiles:
+    """Return percentiles of the time of a call under load.
+
+    By :func:`objectives.sharing.slot_percentiles.find_slot_percentiles` with fixed slots, by
+    :func:`objectives.sharing.queue_percentiles.find_queue_percentiles` else. A design takes one or
+    two milliseconds, so only studies that need percentiles should use this model.
+
+    Returns
+    -------
+    CallPercentiles
+        All in seconds; inf if thread, window or engine cannot carry the calls. NaN if a turn of
+        fixed slots has room for more than 32 calls: ``schedule_period > 32 · lane_elements``.
+    """
+    columns = (
+        *pipeline,
+        arbitration.chained,
+        arbitration.lanes,
+        arbitration.schedule_period,
+        clock_period,
+        lane_elements,
+        call_rate,
+        calls_in_flight,
+        *way,
+    )
+    found = evaluate_each(
+        arbitration.work_conserving, columns, _slots_percentiles, _queue_percentiles
+    )
+    return CallPercentiles(*found)
+
+
+def _slots_percentiles(columns: Columns) -> tuple[Array, ...]:
+    streams, depth, switch, chained, lanes, period, clock, elements, rate, window, *way = columns
+    set_up, travel, link_wait, load, shared = way
+    (own, apart, switch), further = _slots_of(streams, depth, switch, lanes, chained)
+    length, away = schedule(own, apart, switch, period)
+    with np.errstate(all="ignore"):
+        occupied = np.where(link_wait > 0, 2 * (1 - load) * link_wait / load, 0.0)
+        occupied = np.where(np.isfinite(link_wait), occupied, link_wait)
+    others = np.where(shared == 1, load, load * (streams - 1) / streams)
+    found = find_slot_percentiles(
+        Slots(length, away, apart, period, apart + further, elements),
+        Requests(rate * clock, window, set_up / clock, travel / clock, occupied / clock, others),
+        _LEVELS,
+    )
+    return tuple(clocks * clock for clocks in found)
+
+
+def _queue_percentiles(columns: Columns) -> tuple[Array, ...]:
+    streams, depth, switch, chained, lanes, _, clock, elements, rate, window, *way = columns
+    service = find_service(depth, switch, clock, elements, lanes, chained)
+    return find_queue_percentiles(service, Load(streams, rate, window, *way), _LEVELS)

@@ -258,8 +258,20 @@ def _mean_maximum(varying: Array, fixed: Array, spread: Array) -> Array:
     return np.where((spread > 0) & np.isfinite(larger), np.maximum(mean, larger), larger)
 
 
-def find_response(service: Service, calls: Load) -> Array:
-    """Return the mean time from the arrival of a request to the end of its call.
+class Response(NamedTuple):
+    """The mean response time of calls under load, and its delays."""
+
+    mean: Array
+    queue: Array
+    """The three delays below, joined."""
+    thread: Array
+    own: Array
+    window: Array
+    waits: Waits
+
+
+def find_response(service: Service, calls: Load) -> Response:
+    """Return the time from the arrival of a request to the end of its call.
 
     Beyond the waits of a single call, a request waits for earlier calls of its stream: for the
     thread (M/D/1), for a context that one of them has, and for the window (M/D/q of a call's whole
@@ -283,4 +295,5 @@ def find_response(service: Service, calls: Load) -> Array:
         queue = np.cbrt(thread**3 + own**3 + window**3)
         queue = np.where(np.isfinite(thread + own + window), queue, np.inf)
     around = calls.set_up_time + calls.travel_time + hold + drain
-    return around + calls.link_wait_time + waits.others + queue
+    mean = around + calls.link_wait_time + waits.others + queue
+    return Response(mean, queue, thread, own, window, waits)

@@ -186,6 +186,20 @@ def test_a_third_design_between_two_values_is_found() -> None:
     assert point.value == pytest.approx(1.3, rel=2e-4)
 
 
+def test_designs_for_which_a_model_raises_are_infeasible() -> None:
+    def raising(lanes: Any, depth: Any, bus_wait: Any, bus_area: Any, host_time: Any) -> Any:
+        if np.any((np.asarray(lanes) == 8) & (np.asarray(depth) == 1)):
+            raise ValueError("no such machine")
+        return machine(lanes, depth, bus_wait, bus_area, host_time)
+
+    raising.__annotations__ = get_type_hints(machine, include_extras=True)
+    made = small() | {"run": {"on_error": "skip"}}
+    study = dse.from_mapping(made, {"machine": raising})
+    result = study.run(workers=1)
+    assert result.certificate.feasible == 93
+    assert found_in(study, result).points == switches().points
+
+
 def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:
     made = small()
     made["space"] |= {"lanes": {"values": [2, 8]}, "depth": {"values": [4]}}

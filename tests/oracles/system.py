@@ -203,6 +203,8 @@ class Measured:
     """What calls took on average [s], and what was carried."""
 
     call_time: Estimate  # from the request's arrival to the end of its call
+    call_time_p95: float
+    call_time_p99: float
     carried: float  # calls ended over requests arrived while it was measured
 
 
@@ -243,6 +245,8 @@ def simulate(system: System, calls_offered: int, seed: int) -> Measured:
     clock = system.clock_period
     return Measured(
         call_time=Estimate.of((end - request) * clock),
+        call_time_p95=float(np.quantile(end - request, 0.95)) * clock,
+        call_time_p99=float(np.quantile(end - request, 0.99)) * clock,
         carried=len(ended) / len(request),
     )
 

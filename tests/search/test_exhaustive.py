@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 from collections import deque
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -298,12 +299,14 @@ def test_objectives_are_computed_of_designs_that_no_constraint_excludes() -> Non
     assert np.array_equal(outcome.evaluated.objectives[outcome.on_front], [[best]])
 
 
-def test_a_model_may_raise_for_designs_whose_objectives_are_not_computed() -> None:
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_a_model_may_raise_for_designs_whose_objectives_are_not_computed(on_error: Any) -> None:
     cut = 2.2 * EARLY
-    quiet, loud = (large(cut, [], n) for n in (math.inf, cut))
+    quiet, loud = (replace(large(cut, [], n), on_error=on_error) for n in (math.inf, cut))
     searches = [ended(judge, 7_001) for judge in (quiet, loud)]
     assert as_bytes(searches[0]) == as_bytes(searches[1])
     one, other = (search.outcome() for search in searches)
+    assert other.tally.raised == 0
     some = other.evaluated.feasible
     assert np.array_equal(one.evaluated.objectives[some], other.evaluated.objectives[some])
     assert np.array_equal(one.evaluated.constrained, other.evaluated.constrained)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import Archive, hypervolume
 from dse.evaluate.space import Points, Real
 from dse.search.convergence import convergence_table, marks
+from dse.search.diagnosis import describe_skipped
 from dse.search.outcome import outcome_of_sample, statement
 from tests.core_examples import brute_front, evaluator, objective
 
@@ -122,3 +124,7 @@ def test_one_design_on_the_front_is_reported_in_the_singular() -> None:
     )
     part = statement("exhaustive", 5, 3, one, 0, False)
     assert "evaluated by exhaustive search; 1 design is non-dominated" in part
+    outcome = outcome_of_sample(JUDGE, *sampled(1), "x")
+    raised = replace(outcome.tally, raised=1, evaluated=1)
+    skipped = describe_skipped(replace(outcome, tally=raised))
+    assert "for 1 of the 1 design that was looked at; it is left out" in skipped

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Conditions, Constraint, reduced_end
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import skip_errors
 from dse.evaluate.model_graph import Key, ModelGraph, called
 from dse.evaluate.samples import SAMPLE, Spread
 from dse.model.contract import Model
@@ -406,10 +407,12 @@ class _SampledCells:
 def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
     """Return the bounds of a search.
 
-    If processes work, models run in one of them.
+    A design that a model raises for is to be judged, and so counted: no table leaves it out. If
+    processes work, models run in one of them.
     """
+    until = 0.0 if evaluator.on_error == "skip" else workers.midway
     elsewhere = workers.call if workers.backend == "loky" else None
-    return Ranges(evaluator, workers.midway, elsewhere)
+    return Ranges(skip_errors(evaluator), until, elsewhere)
 
 
 # Relations over ranges: bounds of a relation's violation from bounds of its quantities.

@@ -207,7 +207,9 @@ def resolve(
     if regions is not None:
         sampled = {o.name: o for o in objectives}.get(regions.objective.name, regions.objective)
         regions = replace(regions, objective=sampled)
-    evaluator = Evaluator(model_graph, space, tuple(objectives), tuple(constraints))
+    evaluator = Evaluator(
+        model_graph, space, tuple(objectives), tuple(constraints), file.run.on_error
+    )
     required, unchecked = required_constraints(model_graph, evaluator.requests())
     evaluator = replace(evaluator, constraints=(*constraints, *required))
     if kernels:

@@ -11,6 +11,7 @@ from objectives.queues import constant_service_wait
 from objectives.sharing import (
     call_latency,
     call_pace,
+    call_percentiles,
     call_response,
     call_service,
     call_slots,
@@ -126,7 +127,7 @@ def test_a_limit_changes_no_comparison_with_it() -> None:
 
 @pytest.mark.parametrize(("lanes", "depth", "chained"), [(1, 1, 1), (2, 4, 1), (2, 4, 0)])
 def test_a_full_engine_is_an_m_d_c_queue(lanes: int, depth: int, chained: int) -> None:
-    """Mean time of calls of many streams with room for all calls, straight at the engine."""
+    """Mean and percentiles of many streams with room for all calls, straight at the engine."""
     system = System(
         total_streams=64,
         streams=64,
@@ -161,3 +162,6 @@ def test_a_full_engine_is_an_m_d_c_queue(lanes: int, depth: int, chained: int) -
         **setting, engine_time_alone=alone.engine_time_alone, stream_interval=0.0
     ).call_time
     assert measured.call_time.low * 0.99 < time < measured.call_time.high * 1.01
+    tail = call_percentiles(**setting)
+    assert tail.call_time_p95 == pytest.approx(measured.call_time_p95, rel=0.05)
+    assert tail.call_time_p99 == pytest.approx(measured.call_time_p99, rel=0.05)

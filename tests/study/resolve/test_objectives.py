@@ -73,6 +73,13 @@ def test_two_axes_of_scenarios_are_every_combination() -> None:
     }
 
 
+def test_tables_chunks_and_workers_give_the_same_bytes() -> None:
+    objective = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": "mean"}
+    whole = study([objective]).run().designs.to_csv()
+    for run in ({"chunk": 1}, {"chunk": 7, "workers": 2}, {"chunk": 50}):
+        assert study([objective], **run).run().designs.to_csv() == whole
+
+
 class Moved(NamedTuple):
     moved: Annotated[Array, Quantity("s", "time on the way")]
 

@@ -72,6 +72,7 @@ class Replay:
         return self.all & ~there, there
 
     def follow(self, trace: list[Any]) -> None:
+        copied = 0
         for kind, _, number, block, size, address in trace:
             if kind == b"E":
                 self.stack.append(-1)
@@ -86,6 +87,19 @@ class Replay:
             elif kind in (b"L", b"S"):
                 lines = self.cache.lines(address, size)
                 self._pay(block, max([self._touch(n, block, kind == b"S") for n in lines]))
+            elif kind == b"P":
+                copied = address
+            elif kind == b"p":  # byte by byte
+                last = [-1, -1]
+                for at in range(size):
+                    for write, start in enumerate((copied, address)):
+                        n = (start + at) // self.cache.line
+                        if last[write] != n:
+                            last[write] = n
+                            self._pay(block, self._touch(n, block, bool(write)))
+            elif kind in (b"K", b"k"):  # of the operating system: no access of the program
+                for n in self.cache.lines(address, size):
+                    self._touch(n, block, kind == b"k")
             elif kind in (b"R", b"W"):
                 for n in self.cache.lines(address, size):
                     self._pay(block, self._touch(n, block, kind == b"W"))

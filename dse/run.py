@@ -27,6 +27,7 @@ from dse.result.progress import ProgressNotes, note_resumption
 from dse.result.record import CUT_SHORT, ERROR, Result
 from dse.result.tables import front_of, result_of
 from dse.search.base import METHODS, Progress, Search, Start, method_of
+from dse.search.bound.refutation import RefutedError
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.diagnosis import (
     explain_if_all_skipped,
@@ -324,7 +325,8 @@ def _check(session: _Session, ended: _Ended) -> Verification | None:
     InfeasibleError
         If no design is feasible.
     StoppedError
-        If a design gives another value. The state of the search is then wrong, and is removed.
+        If a design gives another value, or two designs contradict a declaration. The state of the
+        search is then wrong, and is removed.
     """
     study, outcome, check = session.study, ended.outcome, None
     claims = outcome.complete or (outcome.gap is not None and np.isfinite(outcome.gap.reached))
@@ -332,7 +334,7 @@ def _check(session: _Session, ended: _Ended) -> Verification | None:
         try:
             workers = replace(session.workers, until=NEVER)
             check = workers.call(verify_outcome, study.evaluator, outcome)
-        except RepeatabilityError as error:
+        except (RepeatabilityError, RefutedError) as error:
             session.drop_checkpoint()
             raise StoppedError(f"{study.name}: {error} No result is kept.") from error
         except DesignError as error:

@@ -23,6 +23,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import describe_design
 from dse.evaluate.space import Points, sample_designs
 from dse.search.bound.cover import Cover, relax_points
+from dse.search.bound.refutation import check_pairs
 from dse.search.outcome import Gap, Outcome, Tolerance
 
 _SAMPLE = 256  # random designs: enough to find a fault in 1.2 % of the designs with 95 %
@@ -69,6 +70,8 @@ def verify_outcome(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Ver
         claimed to be complete.
     DesignError
         If a model raises that did not raise in the search.
+    RefutedError
+        If two designs of a search by bounds contradict a declaration on which its bounds may rest.
     """
     rng = np.random.default_rng(seed)
     total = outcome.tally.evaluated
@@ -86,6 +89,7 @@ def verify_outcome(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Ver
     if certified:
         compare_with_front(evaluator, outcome, points, again)
     if outcome.gap is not None:  # the designs that a search by bounds keeps are not random
+        check_pairs(evaluator, points)
         fresh = sample_designs(evaluator.space, count)
         compare_with_front(evaluator, outcome, fresh, evaluate_differently(evaluator, fresh))
         return Verification(len(rows) + count, detectable_fraction(count))

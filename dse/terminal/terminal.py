@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
+from dse.evaluate.audit import show_exactly
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.graph_summary import Reach, list_reaches, list_steps
 from dse.evaluate.space import SUBSET
@@ -27,7 +28,6 @@ from dse.model.values import (
     percent,
     plural,
     prefixed,
-    show,
     show_value,
     titled,
 )
@@ -180,20 +180,20 @@ class Terminal:
                 self.say(f"  {describe_ground(ground)}")
 
     def verdict(self, result: Result, verdict: Verdict) -> None:
-        """Show a certificate and the outcome of its test."""
-        self.certificate(result.certificate)
+        """Show the outcome of the test of a certificate, and then the certificate."""
         if verdict.difference:
             self.say(f"REFUTED: {verdict.difference}")
-            return
-        if verdict.again:
-            again = f"{verdict.again:,} designs gave the same values again"
-            self.say(f"{again}, also in a fresh process.")
-        if verdict.refutation is None:
+        elif verdict.refutation is None:
             self.say(
-                "There is nothing else to refute: designs that were not evaluated may be better."
+                "There is nothing to refute: designs that were not evaluated may be better."
             )
         else:
             self._refutation(result, verdict.refutation)
+        if verdict.again:
+            again = f"{verdict.again:,} designs gave the same values again"
+            self.say(f"{again}, also in a fresh process.")
+        self.say("The certificate that was tested:")
+        self.certificate(result.certificate)
 
     def _refutation(self, result: Result, refutation: Refutation) -> None:
         gap = result.certificate.gap or 0.0
@@ -207,7 +207,7 @@ class Terminal:
         units = {name: column.unit for name, column in result.columns.items()}
         design, values = (
             ", ".join(
-                f"{n} = {v if isinstance(v, str) else show(float(v), units[n])}"
+                f"{n} = {v if isinstance(v, str) else show_exactly(float(v), units[n])}"
                 for n, v in content.items()
             )
             for content in (refutation.design, refutation.values)

@@ -5,6 +5,9 @@ with inputs, and their domains. A design outside the bounds of its box refutes o
 the wrong declaration, the models run in order until an output leaves its range.
 Then the inputs change one at a time from the corner of the box to the design, in several orders,
 until one step contradicts the declaration.
+
+A declaration that is wrong in a small region may leave every design inside the bounds of its box.
+Two designs can contradict it all the same, so `check_pairs` compares designs with each other.
 """
 
 from __future__ import annotations
@@ -15,11 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.model_graph import Evaluation
+from dse.evaluate.space import Points
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN, contradicts, describe_contradiction
 from dse.model.pairs import below
-from dse.model.quantity import Array, Resource
+from dse.model.quantity import Array, Quantity, Resource
 from dse.model.values import show
 from dse.problems import DseError
 from dse.search.bound.boxes import Open
@@ -261,3 +266,81 @@ def check_designs(
         boxes = held.boxes.boxes.rows(held.rows[rows])
     if len(rows):
         check_bounds(ranges, boxes, places[rows], judged.rows(rows))
+
+
+# Pairs of designs ---------------------------------------------------------------------------------
+
+_COMPARED = 2_048  # runs of a model that are compared with each other, about 0.1 s per output
+_CHUNK = 256  # of them at a time: memory
+
+
+def check_pairs(evaluator: Evaluator, points: Points) -> None:
+    """Check the declared monotonicity of every output on all pairs of designs that it orders.
+
+    Parameters
+    ----------
+    points : mapping of str to ndarray, shape (designs,)
+        The designs.
+
+    Raises
+    ------
+    RefutedError
+        If two designs contradict a declaration: the error names model, output and both inputs.
+    """
+    model_graph = evaluator.model_graph
+    models = {model.name: model for model in model_graph.models}
+    evaluation = Evaluation(model_graph, evaluator.space.columns(points), {})
+    for name, bound in model_graph.runs(evaluator.requests()):
+        model, conditions = models[name], dict(bound)
+        given = {
+            n: np.asarray(v, dtype=np.float64)
+            for n, v in evaluation.given(model, conditions).items()
+            if isinstance(model.inputs[n], Quantity)
+        }
+        values = evaluation.run(model, conditions)
+        for output, signs in model.monotonic.items():
+            if pair := _find_pair(given, signs, np.asarray(values[output], dtype=np.float64)):
+                ends = [f"{value!r} for {_show_inputs(inputs)}" for inputs, value in pair]
+                declared = " ".join(f"{_SIGNS[sign]}{n}" for n, sign in signs.items())
+                text = f"'{output}' is declared {declared}, but it is {' and '.join(ends)}."
+                raise RefutedError(f"{model.name}: {text}")
+
+
+_SIGNS = {1: "+", 0: "=", -1: "-"}
+
+
+def _show_inputs(inputs: Mapping[str, float]) -> str:
+    return ", ".join(f"{n} = {v!r}" for n, v in inputs.items())
+
+
+def _find_pair(
+    given: Mapping[str, Array], signs: Mapping[str, int], output: Array
+) -> list[tuple[dict[str, float], float]]:
+    """Return the inputs and outputs of two runs that contradict signs; empty if none do.
+
+    Of two runs, the output of the second is at least as high if each input with a sign is as high
+    or higher in the direction of its sign, and each input without a declaration is equal.
+    """
+    shape = np.broadcast_shapes(output.shape, *(column.shape for column in given.values()))
+    rows = np.arange(int(np.prod(shape)))
+    if len(rows) > _COMPARED:
+        rows = np.random.default_rng(0).permutation(rows)[:_COMPARED]
+    values = np.broadcast_to(output, shape).ravel()[rows]
+    inputs = {n: np.broadcast_to(v, shape).ravel()[rows] for n, v in given.items()}
+    varied = {n: v for n, v in inputs.items() if (v != v[0]).any()}
+    ordered = [signs[n] * v for n, v in varied.items() if signs.get(n, 0)]
+    fixed = [v for n, v in varied.items() if n not in signs]
+    for start in range(0, len(rows), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        bad = contradicts(1, values[part, None], values[None, :])
+        for column in ordered:
+            bad &= column[part, None] <= column[None, :]
+        for column in fixed:
+            bad &= column[part, None] == column[None, :]
+        if bad.any():
+            one, other = np.argwhere(bad)[0]
+            return [
+                ({n: float(v[row]) for n, v in varied.items()}, float(values[row]))
+                for row in (start + one, other)
+            ]
+    return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,9 @@ from dse.evaluate.evaluator import Evaluator
 from dse.model import Model, monotonic
 from dse.model.pairs import moves_hold
 from dse.problems import DseError
+from dse.run import StoppedError
 from dse.search.bound.ranges import Ranges
-from dse.search.bound.refutation import RefutedError
+from dse.search.bound.refutation import RefutedError, check_pairs
 from dse.testing import check_model
 from objectives.logca import break_even, half_acceleration, speedup, times
 from objectives.machine import total_area
@@ -130,7 +132,7 @@ def land(height: Callable[[Array, Array], Array]) -> Any:
     return landscape
 
 
-def study(function: Any, method: str = "bound", **space: Any) -> dse.Study:
+def study(function: Any, method: str = "bound", tolerance: float = 0.0, **space: Any) -> dse.Study:
     return dse.from_mapping(
         {
             "study": {"name": "land", "models": ["land"]},
@@ -159,6 +161,57 @@ def test_a_landscape_that_does_not_rise_is_found(
     untabulated(monkeypatch, "land")
     function = land(height)
     assert verdicts(Model.from_function(function), study(function).evaluator, ("height",)) == said
+
+
+def test_two_designs_that_contradict_a_declaration_are_found() -> None:
+    """No corner of a box may be on the peak."""
+    points = {"x": np.array([1.0, 7.2, 9.0]), "y": np.array([5.0, 1.0, 1.0])}
+    peak = study(land(lambda x, y: x + y + 30 * (abs(x - 7.2) < 0.04))).evaluator
+    with pytest.raises(
+        RefutedError,
+        match=r"is declared \+x \+y, but it is 38.2 for x = 7.2, y = 1.0 and 10.0 for x = 9.0",
+    ):
+        check_pairs(peak, points)
+    check_pairs(study(land(lambda x, y: x + y)).evaluator, points)
+    check_pairs(peak, {name: values[:2] for name, values in points.items()})  # in no order
+
+
+def test_an_input_without_a_declaration_orders_no_designs() -> None:
+    @monotonic(height="+x", cost="-x")
+    def plateau(x: _Place, y: _Place) -> Height:
+        return Height(np.asarray(x - 5.0 * np.asarray(y)), np.asarray(1e3 - np.asarray(x)))
+
+    points = {"x": np.array([1.0, 2.0]), "y": np.array([0.0, 1.0])}
+    check_pairs(study(plateau, "exhaustive").evaluator, points)
+
+
+class Offer(NamedTuple):
+    time: Annotated[Array, Quantity("1", "time", low=0)]
+    price: Annotated[Array, Quantity("1", "price", low=0)]
+
+
+def test_a_run_whose_own_designs_contradict_a_declaration_keeps_no_result(tmp_path: Path) -> None:
+    """The price dips in 0.03 % of the range of `lanes`: each design is in the bounds of its box."""
+
+    @monotonic(time="-lanes -rate =volume", price="+lanes =rate -volume")
+    def offer(lanes: _Place, rate: _Place, volume: _Place) -> Offer:
+        n, v = np.asarray(lanes, dtype=np.float64), np.asarray(volume, dtype=np.float64)
+        price = (5 + 0.4 * n) * (v / 100) ** -0.15 + 20000 / v
+        return Offer(1 / (n * rate), np.where((n > 40) & (n < 40.02), price / 10, price))
+
+    content = {
+        "study": {"name": "offer", "models": ["offer"]},
+        "space": {
+            "lanes": {"real": [1.0, 64.0]},
+            "rate": {"real": [0.1, 1.0]},
+            "volume": {"real": [100.0, 10000.0]},
+        },
+        "objective": [{"minimize": "time"}, {"minimize": "price"}],
+        "search": {"method": "bound", "tolerance": 0.05},
+    }
+    with pytest.raises(StoppedError, match=r"'price' is declared \+lanes .* No result is"):
+        dse.from_mapping(content, models={"offer": offer}).run(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_check_model_names_both_points_and_values() -> None:

@@ -103,6 +103,8 @@ class CatalogFile(Table):
 
 KERNEL = "kernel"
 """The fact of an entry that names its computation."""
+NEEDS = "needs"
+"""The fact of an entry that names a quantity: without it, models take the entry for another."""
 HOST_CLOCK = "host_clock"
 """The fact of an entry that gives the clock of the host whose cycles its values count."""
 

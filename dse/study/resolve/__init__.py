@@ -197,7 +197,7 @@ def resolve(
     regions = resolve_regions(file, scope, objectives)
     curves = resolve_curves(file, scope)
     check_given_twice(findings, model_graph, space)
-    check_agreement(entries, scope.clock, findings)
+    check_agreement(entries, model_graph.quantities, scope.clock, findings)
     findings.finish_stage()
 
     # Stage 3: the whole is consistent.

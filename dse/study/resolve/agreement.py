@@ -1,12 +1,12 @@
-"""Facts of selected catalog entries that must agree: the computation, and the host's clock."""
+"""Facts of selected catalog entries that must agree: computation, models and clock of the host."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from dse.model.units import UnitError, read
 from dse.model.values import show
-from dse.study.catalog import HOST_CLOCK, KERNEL
+from dse.study.catalog import HOST_CLOCK, KERNEL, NEEDS
 from dse.study.findings import Findings, Place
 from dse.study.resolve.inputs import Entries
 
@@ -14,14 +14,19 @@ _CLOCK_TOLERANCE = 0.05  # chosen: one part number has clocks that differ by a f
 
 
 def check_agreement(
-    entries: Mapping[Place, Entries], clock: float | None, findings: Findings
+    entries: Mapping[Place, Entries],
+    quantities: Container[str],
+    clock: float | None,
+    findings: Findings,
 ) -> None:
-    """Warn about entries of different computations, and about cycles of another host's clock.
+    """Warn about entries of different computations, of other models and of another host's clock.
 
     Parameters
     ----------
     entries : mapping of Place to Entries
         The entries that the study selects from catalogs.
+    quantities : container of str
+        The quantities that models take.
     clock : float or None
         The study's clock in Hz, if it is a fixed input.
     """
@@ -35,6 +40,11 @@ def check_agreement(
             _compare(place, computations[place], other, computations[other], findings)
     for place, taken in entries.items():
         for name, facts in taken.facts.items():
+            if facts.get(NEEDS, "") and facts[NEEDS] not in quantities:
+                text = (
+                    f"{name} needs a model that takes {facts[NEEDS]}: see dse list {facts[NEEDS]}"
+                )
+                findings.warnings.append(f"{place}: {text}")
             if clock is None or HOST_CLOCK not in facts:
                 continue
             try:

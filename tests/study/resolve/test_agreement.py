@@ -47,9 +47,9 @@ def study(tmp_path: Path, kernel: str, clock: str, *engines: str) -> Path:
     ("kernel", "clock", "engines", "words"),
     [
         ("aes-ultrasparc-t2", "1.16 GHz", ["aes-4-rounds", "aes-14-rounds"], []),
-        ("sha-sparc-t4", "3 GHz", ["sha256"], []),  # SHA-256 is a kind of SHA
+        ("sha-sparc-t4", "3 GHz", ["sha256"], ["sha256", "takes chained"]),  # a kind of SHA
         ("gemm-gpu-host", "2 GHz", ["aes-4-rounds"], ["AES", "matrix multiplication"]),
-        ("aes-sparc-t3", "1.65 GHz", ["aes-4-rounds", "sha256"], ["sha256", "SHA-256", "AES"]),
+        ("aes-sparc-t3", "1.65 GHz", ["aes-4-rounds", "cosine-3-terms"], ["cosine", "AES"]),
         ("aes-sandy-bridge", "1.16 GHz", ["aes-4-rounds"], ["3.4 GHz", "1.16 GHz"]),
     ],
 )
@@ -58,7 +58,7 @@ def test_entries_that_do_not_belong_together_have_a_warning(
 ) -> None:
     warnings = dse.load(study(tmp_path, kernel, clock, *engines)).warnings
     assert len(warnings) == bool(words)
-    assert all(word in warnings[0] for word in words)
+    assert all(word in "".join(warnings) for word in words)
 
 
 def test_the_answer_shows_warnings(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile, Threads
 from objectives.communication import Setting, kept_table, load_dataflow, verdicts
-from objectives.communication.acceleration import areas_of
+from objectives.communication.acceleration import Areas, areas_of
 from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow, Dataflows
 from objectives.communication.quantities import Accelerators, AreaCosts
 from objectives.communication.split import outermost, split
@@ -30,6 +30,7 @@ _COSTS = {
     for name in ("instruction_time", "byte_time", "overhead", "latency", "latency_per_byte")
 }
 """Blanks of the templates."""
+_THREADS, _BUFFER_AREA = 8, 0.00799  # of the template; LUT/bit of its block RAM
 _AREAS = {"instruction_area": 32.0, "memory_area_per_bit": 1 / 64, "bank_area": 500.0}
 """Of the templates."""
 _ATTACHED = 50_000.0
@@ -195,6 +196,8 @@ def offload(profile: Path, named: str, name: str) -> str:
     alone = _CLOCK / cycles
     asked = alone / _SHARE * min(most[0].speedup, 1.0)  # also if an accelerator is a brake
     largest = max((v.granularity for v in most if v.granularity > 0), default=1.0)
+    buffered = 2 ** math.ceil(math.log2(max(largest, 64.0)))
+    buffers = 8 * buffered * _THREADS * _BUFFER_AREA
     text = filled(
         "offload",
         **_COSTS,
@@ -205,9 +208,9 @@ def offload(profile: Path, named: str, name: str) -> str:
         functions=_functions(source, judged, most),
         run_rate=quoted(f"{asked:.2g} Hz"),
         alone=f"{alone:.2g}",
-        buffered=quoted(f"{2 ** math.ceil(math.log2(max(largest, 64.0)))} B"),
+        buffered=quoted(f"{buffered} B"),
         least_speedup=_least_speedup(most, 0.1, "a tenth"),
-        area=_area(2.0 * max(_engine_areas(program, most)) + _ATTACHED),
+        area=_area(max(_shared_areas(program, most)) + _ATTACHED + buffers),
     )
     return headed(profile, text)
 
@@ -376,9 +379,20 @@ def _kept(program: Dataflow, setting: Setting) -> str:
 
 def _engine_areas(program: Dataflow, judged: Sequence[Verdict]) -> list[float]:
     """Return the area of an engine for each function [LUT]: sixteen times the host's speed."""
+    return [float(areas.area) for areas in _areas_of_engines(program, judged)]
+
+
+def _shared_areas(program: Dataflow, judged: Sequence[Verdict]) -> list[float]:
+    """Return the area of two engines that all threads share, with the contexts, by function."""
+    per_byte = 8.0 * (_THREADS - 1) * _AREAS["memory_area_per_bit"]
+    areas = _areas_of_engines(program, judged)
+    return [2.0 * float(each.area) + per_byte * float(each.working_set) for each in areas]
+
+
+def _areas_of_engines(program: Dataflow, judged: Sequence[Verdict]) -> list[Areas]:
     engine, costs = Accelerators(16.0, 16.0), AreaCosts(**_AREAS)
     works = [split(program, outermost(program, [program.position(v.function)])) for v in judged]
-    return [float(areas_of(work, engine, costs).area) for work in works]
+    return [areas_of(work, engine, costs) for work in works]
 
 
 def _area(area: float) -> str:

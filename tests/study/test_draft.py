@@ -276,6 +276,21 @@ def test_a_program_whose_functions_never_pay_is_still_explored(tmp_path: Path) -
     assert "an accelerator is beneficial for no function" in (tmp_path / "draft.toml").read_text()
 
 
+def test_an_engine_for_one_large_pass_fits_into_the_area_of_its_draft(tmp_path: Path) -> None:
+    """The buffers and contexts of eight threads are most of the area: 200,000 B in and out."""
+    profile = tmp_path / "pass"
+    profile.mkdir()
+    (profile / "functions.csv").write_text(
+        "function,invocations,computation,local_bytes,code\n"
+        "main,1,400000,0,10\nblur,1,2800000,400000,14\n"
+    )
+    (profile / "transfers.csv").write_text("from,to,bytes\nmain,blur,200000\nblur,main,200000\n")
+    (profile / "calls.csv").write_text("caller,function,calls\nmain,blur,1\n")
+    result = drafted(tmp_path, "--from", profile, "--question", "offload").run()
+    holds_alternatives(result)
+    assert (result.front.designs["area"] > 200_000).any()
+
+
 def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
     """The temporary file was named, here the only one with too long a name."""
     name = f"{'x' * 246}.toml"

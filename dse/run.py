@@ -330,6 +330,7 @@ def _check(session: _Session, ended: _Ended) -> Verification | None:
     """
     study, outcome, check = session.study, ended.outcome, None
     claims = outcome.complete or (outcome.gap is not None and np.isfinite(outcome.gap.reached))
+    claims &= ended.error is None
     if study.evaluator.model_graph.models and (claims or not ended.goes_on):
         try:
             workers = replace(session.workers, until=NEVER)

@@ -33,8 +33,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
 from dse.search.base import SearchSettings, Start, method_of
 from dse.search.bound.cover import Cover, find_factor
-from tests.core_examples import objective
-from tests.search.bound.test_search import STUDIES, covers, front, narrowed, searched
+from tests.search.bound.test_search import STUDIES, covers, front, narrowed, redirected, searched
 
 SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
     "lanes": (lambda: lanes(63, 10, 1250), (0.01, 0.001, 0.0)),
@@ -86,23 +85,6 @@ def same(part: Evaluator) -> bool:
         for mine, true in zip(front(one), front(other), strict=True)
     )
     return equal and covers(near, whole, part.signs, 0.01)
-
-
-def redirected(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
-    """Return the evaluator with random outputs of its models as objectives, either way.
-
-    With its own, if each output takes what only its objectives say.
-    """
-    model_graph = evaluator.model_graph
-    names = [n for n in model_graph.producers if not model_graph.needs([n]).missing]
-    if not names:
-        return evaluator
-    chosen = rng.choice(names, min(len(names), int(rng.integers(1, 5))), replace=False).tolist()
-    directions = rng.choice(["maximize", "minimize"], len(chosen)).tolist()
-    objectives = tuple(
-        objective(name, direction) for name, direction in zip(chosen, directions, strict=True)
-    )
-    return replace(evaluator, objectives=objectives)
 
 
 def parts(count: int) -> int:

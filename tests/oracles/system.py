@@ -205,7 +205,13 @@ class Measured:
     call_time: Estimate  # from the request's arrival to the end of its call
     call_time_p95: float
     call_time_p99: float
+    host_wait: Estimate  # for the thread and the window, before set-up
+    link_wait: Estimate
+    engine_time: Estimate  # from reaching the engine to the end
     carried: float  # calls ended over requests arrived while it was measured
+    stream_shares: np.ndarray[Any, Any]  # of all calls ended, for each stream
+    engine_busy: float  # fraction of the slots or contexts in use
+    link_busy: float  # share of time, mean over links
 
 
 def random_phases(system: System, rng: np.random.Generator) -> list[float]:
@@ -240,14 +246,26 @@ def simulate(system: System, calls_offered: int, seed: int) -> Measured:
     seen = np.array(list(calls(system, requests, phases)))
     start, stop = 0.2 * horizon, 0.95 * horizon
     seen = seen[np.argsort(seen[:, 1])]
-    request, end = seen[(start <= seen[:, 1]) & (seen[:, 1] < stop)].T[[1, 8]]
+    _, request, begun, joined, sent, arrived, _, _, end = seen[
+        (start <= seen[:, 1]) & (seen[:, 1] < stop)
+    ].T
     ended = seen[(start <= seen[:, 8]) & (seen[:, 8] < stop)]
-    clock = system.clock_period
+    clock, links = system.clock_period, 1 if system.shared_link else len(phases)
+    rate = system.schedule_period / (system.groups * system.turn) / system.lane_elements
+    if system.work_conserving:
+        held = system.context_switch + system.lane_elements * system.apart
+        rate = system.contexts * len(phases) / held / system.simulated
     return Measured(
         call_time=Estimate.of((end - request) * clock),
         call_time_p95=float(np.quantile(end - request, 0.95)) * clock,
         call_time_p99=float(np.quantile(end - request, 0.99)) * clock,
+        host_wait=Estimate.of((begun - request) * clock),
+        link_wait=Estimate.of((sent - joined) * clock),
+        engine_time=Estimate.of((end - arrived) * clock),
         carried=len(ended) / len(request),
+        stream_shares=np.bincount(ended[:, 0].astype(int), minlength=system.simulated) / len(ended),
+        engine_busy=len(ended) / (rate * (stop - start) * system.simulated),
+        link_busy=len(ended) * system.link_occupancy_time / clock / (stop - start) / links,
     )
 
 

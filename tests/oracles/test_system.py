@@ -1,4 +1,4 @@
-"""The simulation of the whole system: by hand, and process by process."""
+"""The simulation of the whole system: against closed forms, by hand, and process by process."""
 
 import itertools
 import math
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from objectives.queues import constant_service_wait
 from tests.oracles.system import (
     ENDLESS,
     System,
@@ -95,10 +96,84 @@ def test_every_time_of_every_call_equals_that_of_the_processes(seed: int) -> Non
     assert np.allclose(quick, plain, rtol=0, atol=1e-6)
 
 
+# ---- closed forms ----
+
+
+def test_a_link_with_many_streams_is_an_m_d_1_queue() -> None:
+    load, occupied = 0.7, 4.0
+    system = replace(
+        ALONE,
+        total_streams=100,
+        shared_link=True,
+        call_rate=load / occupied / 100,
+        set_up_time=0.01,
+        link_occupancy_time=occupied,
+        calls_in_flight=ENDLESS,
+    )
+    measured = simulate(system, 100_000, seed=5)
+    wait = occupied * load / (2 * (1 - load))
+    assert measured.link_wait.low < wait < measured.link_wait.high
+    assert measured.link_busy == pytest.approx(load, rel=0.01)
+    assert measured.carried == pytest.approx(1, abs=1e-3)
+    assert measured.stream_shares == pytest.approx(np.full(100, 0.01), rel=0.15)
+
+
+def test_a_thread_with_room_in_flight_is_an_m_d_1_queue() -> None:
+    system = replace(ALONE, call_rate=0.12, calls_in_flight=ENDLESS)
+    wait = 5 * 0.6 / (2 * (1 - 0.6))
+    measured = simulate(system, 100_000, seed=6)
+    assert measured.host_wait.low < wait < measured.host_wait.high
+    assert measured.link_wait.mean == 0  # set-up is the longer: calls come well apart
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_a_group_alone_on_an_engine_waits_as_m_d_1_and_half_a_slot(depth: int) -> None:
+    """Requests straight at the engine: work comes in any phase, and is served slot by slot."""
+    load, slots = 0.6, 4
+    system = replace(
+        ALONE,
+        streams=depth,
+        total_streams=depth,
+        pipeline_depth=depth,
+        call_rate=load / (slots * depth),
+        calls_in_flight=ENDLESS,
+        set_up_time=0,
+        link_occupancy_time=0,
+        travel_time=0,
+        schedule_period=3,  # plays no part, nor does the switch
+        context_switch=50,
+    )
+    measured = simulate(system, 100_000, seed=7)
+    exact = depth * (1 / 2 + slots * load / (2 * (1 - load)) + slots)
+    assert measured.engine_time.low < exact < measured.engine_time.high
+    assert measured.call_time == measured.engine_time
+    assert measured.engine_busy == pytest.approx(load, rel=0.02)
+
+
 def test_more_than_is_carried_shows() -> None:
     """One call in flight takes 14 clocks; a request each 12 is too much, one each 16 is not."""
     assert simulate(replace(ALONE, call_rate=1 / 12), 20_000, 0).carried < 0.88
     assert simulate(replace(ALONE, call_rate=1 / 16), 20_000, 0).carried > 0.99
+
+
+def test_a_work_conserving_engine_with_many_streams_is_an_m_d_c_queue() -> None:
+    load, contexts, held = 0.7, 4, 4 * 4 + 2
+    system = replace(
+        ALONE,
+        total_streams=100,
+        streams=100,
+        work_conserving=True,
+        pipeline_depth=contexts,
+        context_switch=2,
+        call_rate=load * contexts / held / 100,
+        set_up_time=0.01,
+        link_occupancy_time=0,
+        calls_in_flight=ENDLESS,
+    )
+    measured = simulate(system, 200_000, seed=5)
+    exact = held * (1 + float(constant_service_wait(load, contexts)))
+    assert measured.engine_time.low < exact < measured.engine_time.high
+    assert measured.engine_busy == pytest.approx(load, rel=0.01)
 
 
 # ---- a stream that always has a request waiting, by hand ----
@@ -151,3 +226,18 @@ def test_saturated_stream_by_hand(name: str) -> None:
     changes, interval = EXAMPLES[name]
     found = saturated_interval(replace(ALONE, **changes), 1_000, seed=9)
     assert math.isclose(found.mean, interval, rel_tol=1e-9)
+
+
+def test_a_saturated_stream_gets_what_others_leave_of_a_link() -> None:
+    """On a link that all share it is served between the others' calls, which take 0.6 of it."""
+    system = replace(
+        ALONE,
+        total_streams=31,
+        shared_link=True,
+        call_rate=0.6 / 30 / 3,
+        calls_in_flight=64,
+        set_up_time=0.1,
+        lanes=4,
+    )
+    found = saturated_interval(system, 8_000, seed=10)
+    assert found.mean == pytest.approx(3 / (1 - 0.6), rel=0.05)

@@ -25,6 +25,7 @@ from dse.search.bound.cover import DOUBLINGS, Cover, count_doublings, relax_poin
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Outcome
 from dse.search.workers import Workers
+from tests.core_examples import objective
 
 STUDIES = Path(__file__).parents[3] / "studies"
 SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
@@ -87,6 +88,32 @@ def test_random_parts_of_shipped_studies_have_the_fronts_of_enumeration(name: st
             found = searched(part, "bound", tolerance)
             assert found.complete
             assert covers(found, whole, part.signs, tolerance)
+
+
+def redirected(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
+    """Return the evaluator with random outputs of its models as objectives, either way.
+
+    With its own, if each output takes what only its objectives say.
+    """
+    model_graph = evaluator.model_graph
+    names = [n for n in model_graph.producers if not model_graph.needs([n]).missing]
+    if not names:
+        return evaluator
+    chosen = rng.choice(names, min(len(names), int(rng.integers(1, 5))), replace=False).tolist()
+    directions = rng.choice(["maximize", "minimize"], len(chosen)).tolist()
+    objectives = tuple(
+        objective(name, direction) for name, direction in zip(chosen, directions, strict=True)
+    )
+    return replace(evaluator, objectives=objectives)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_random_objectives_of_shipped_models_have_the_fronts_of_enumeration(name: str) -> None:
+    evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
+    rng = np.random.default_rng(100 + SHIPPED.index(name))
+    for _ in range(2):
+        part = redirected(narrowed(evaluator, rng), rng)
+        assert_equal(searched(part, "bound"), searched(part, "exhaustive"))
 
 
 def test_random_model_graphs_of_shipped_models_have_the_fronts_of_enumeration() -> None:

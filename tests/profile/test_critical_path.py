@@ -165,6 +165,99 @@ def test_engines_wait_for_serial_kernels_only(profile: Profile) -> None:
     assert min(limits[name] for name in ("gemm", "jacobi", "fft", "fir")) > 50
 
 
+DECODERS = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define N 1000
+struct reader { const uint8_t *from; int at; };
+static uint8_t bytes[16 * N], symbols[N], table[1 << 16];
+static int words[N];
+static int bit(const uint8_t *from, int at) { return from[at >> 3] >> (at & 7) & 1; }
+static int nested(void) {
+    int at = 0;
+    for (int i = 0; i < N; i++) {
+        unsigned code = 1;
+        do code = code << 1 | bit(bytes, at++); while (!table[code]);
+        symbols[i] = table[code];
+    }
+    return at;
+}
+static int symbol(int *place) {
+    int at = *place; unsigned code = 1;
+    do code = code << 1 | bit(bytes, at++); while (!table[code]);
+    *place = at;
+    return table[code];
+}
+static int by_pointer(void) {
+    int at = 0;
+    for (int i = 0; i < N; i++) symbols[i] = symbol(&at);
+    return at;
+}
+static int next_bit(struct reader *r) { int b = bit(r->from, r->at); r->at++; return b; }
+static int by_structure(void) {
+    struct reader r = {bytes, 0};
+    for (int i = 0; i < N; i++) {
+        unsigned code = 1;
+        do code = code << 1 | next_bit(&r); while (!table[code]);
+        symbols[i] = table[code];
+    }
+    return r.at;
+}
+static int fields(void) {  /* each field begins with its length: known when its loop begins */
+    int at = 0;
+    for (int i = 0; i < N; i++) {
+        unsigned count = 1 + (bytes[at] & 7), value = 0;
+        for (unsigned k = 0; k < count; k++) value = value << 1 ^ bytes[at++];
+        words[i] = value;
+    }
+    return at;
+}
+static int length(const uint8_t *s) { int n = 0; while (s[n]) n++; return n; }
+static int tokens(const uint8_t *p) {
+    int n = 0;
+    while (*p) {
+        if (*p < 64) { p++; continue; }
+        const uint8_t *begin = p;
+        while (*p >= 64) p++;
+        words[n++ % N] = p - begin;
+    }
+    return n;
+}
+static void searches(void) {
+    for (int i = 0; i < N; i++) {
+        int k = 0;
+        while (bytes[16 * i + k] < 250 && k < 15) k++;
+        words[i] = k;
+    }
+}
+int main(void) {
+    for (int i = 0; i < 16 * N - 1; i++) bytes[i] = 1 + rand() % 255;
+    for (int i = 16; i < 1 << 16; i++) table[i] = 1 + (i & 127);
+    for (int i = 5; i < 16; i += 2) table[i] = i;
+    int all = nested() + by_pointer() + by_structure() + fields() + length(bytes) + tokens(bytes);
+    searches();
+    printf("%d %d %d\n", all, symbols[9], words[9]);
+}
+"""
+
+
+def test_positions_that_depend_on_data_wait_for_it(tmp_path: Path) -> None:
+    options = Options((source(tmp_path, DECODERS),), caches=(), critical_paths=True)
+    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    paths = {f.name: f.critical_path for f in profile.functions if f.critical_path}
+    parallelism = {name: path.work / path.length for name, path in paths.items() if path.length}
+    # a bit loads a byte and an entry of the table, and no other bit can overtake it
+    for name in ("nested", "by_pointer", "by_structure", "symbol", "length", "tokens"):
+        assert 1 <= parallelism[name] < 2.5, name
+    # a field waits for the length of the one before: a load, a mask, two sums and an address
+    assert 1000 * 3 < paths["fields"].length < 1000 * 7
+    assert parallelism["searches"] > 500  # each is serial, and waits for no other
+    program = from_profile(profile)
+    assert verdict(program, "nested").factor_limit < 2.5
+    assert verdict(program, "searches").factor_limit > 500
+
+
 CALLS = r"""
 #include <setjmp.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dse.profile.build.analysis import successors_of
 from dse.profile.build.irtext import FunctionText, Statement, unquoted
@@ -29,10 +30,13 @@ class Flow:
         when the loop begins.
     entries : mapping of str to set of str
         For each of them, the blocks from which the loop is entered.
+    loops : tuple of int
+        For each block, the set of the first blocks of the loops that it is in.
     """
 
     controllers: tuple[int, ...]
     inductions: Mapping[str, frozenset[str]]
+    loops: tuple[int, ...]
 
 
 def find_flow(function: FunctionText) -> Flow:
@@ -47,9 +51,14 @@ def find_flow(function: FunctionText) -> Flow:
     for i, block in enumerate(function.blocks):
         if block.statements[-1].opcode == "invoke":
             likely[i] = likely[i] and [labels[successors_of(block.statements[-1])[0]]]
+    loops = _find_loops(following)
     return Flow(
         tuple(_controllers(likely)),
-        _inductions(function, labels, following),
+        _inductions(function, labels, loops),
+        tuple(
+            sum(1 << header for header, loop in loops.items() if i in loop.body)
+            for i in range(len(function.blocks))
+        ),
     )
 
 
@@ -61,7 +70,7 @@ def _controllers(following: Sequence[Sequence[int]]) -> list[int]:
         if len(targets) > 1:
             certain = behind[branch] & ~(1 << branch)
             for target in targets:
-                for block in _members(behind[target] & ~certain):
+                for block in members(behind[target] & ~certain):
                     found[block] |= 1 << branch
     return found
 
@@ -118,7 +127,12 @@ def _turned(following: Sequence[Sequence[int]]) -> list[list[int]]:
     return result
 
 
-def _members(numbers: int) -> list[int]:
+def members(numbers: int) -> list[int]:
+    """Return the blocks of a set, in order.
+
+    >>> members(0b1010)
+    [1, 3]
+    """
     found = []
     while numbers:
         low = numbers & -numbers
@@ -127,8 +141,32 @@ def _members(numbers: int) -> list[int]:
     return found
 
 
+class _Loop(NamedTuple):
+    latches: list[int]
+    """The blocks that lead back to the first one."""
+    body: set[int]
+
+
+def _find_loops(following: Sequence[Sequence[int]]) -> dict[int, _Loop]:
+    """Return the natural loops by their first blocks."""
+    dominators = _dominators(following, [0])
+    before = _turned(following)
+    loops = {}
+    for header in range(len(following)):
+        latches = [block for block in before[header] if dominators[block] >> header & 1]
+        if latches:
+            body, waiting = {header}, list(latches)
+            while waiting:
+                node = waiting.pop()
+                if node not in body:
+                    body.add(node)
+                    waiting += before[node]
+            loops[header] = _Loop(latches, body)
+    return loops
+
+
 def _inductions(
-    function: FunctionText, labels: Mapping[str, int], following: Sequence[Sequence[int]]
+    function: FunctionText, labels: Mapping[str, int], loops: Mapping[int, _Loop]
 ) -> dict[str, frozenset[str]]:
     defined = {
         unquoted(s.result[1:]): (i, s)
@@ -136,43 +174,30 @@ def _inductions(
         for s in block.statements
         if s.result
     }
-    dominators = _dominators(following, [0])
-    before = _turned(following)
     found = {}
-    for header, block in enumerate(function.blocks):
-        latches = [p for p in before[header] if dominators[p] >> header & 1]
-        if not latches:
-            continue
-        body = _loop(header, latches, before)
-        for statement in block.statements:
+    for header, (latches, body) in loops.items():
+        for statement in function.blocks[header].statements:
             if statement.opcode != "phi":
                 break
             name = unquoted(statement.result[1:])
             incoming = statement.incoming
-            steps = [value for value, source in incoming if labels[source] in latches]
-            if all(_is_step(value, name, defined, body) for value in steps):
+            values = [value for value, source in incoming if labels[source] in latches]
+            steps = {_step(value, name, defined, body) for value in values}
+            if len(steps) == 1 and None not in steps:
                 found[name] = frozenset(s for _, s in incoming if labels[s] not in latches)
     return found
 
 
-def _loop(header: int, latches: Sequence[int], before: Sequence[Sequence[int]]) -> set[int]:
-    body, waiting = {header}, list(latches)
-    while waiting:
-        node = waiting.pop()
-        if node not in body:
-            body.add(node)
-            waiting += before[node]
-    return body
-
-
-def _is_step(
+def _step(
     value: str, phi: str, defined: Mapping[str, tuple[int, Statement]], body: set[int]
-) -> bool:
-    """Return whether a value is the phi node and an amount that the loop does not change."""
+) -> tuple[str, ...] | None:
+    """Return how a value follows from a phi node, None if not by an amount that the loop keeps."""
     if value not in defined:
-        return False
+        return None
     statement = defined[value][1]
     names = statement.locals
     if statement.opcode not in _STEPS or names.count(phi) != 1:
-        return False
-    return all(name == phi or name not in defined or defined[name][0] not in body for name in names)
+        return None
+    if any(name != phi and name in defined and defined[name][0] in body for name in names):
+        return None
+    return statement.opcode, *(operand.split()[-1] for operand in statement.operands())

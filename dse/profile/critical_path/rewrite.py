@@ -4,13 +4,16 @@ A time is a vector: element k counts from the beginning of the call at depth k o
 run gives the critical path of every function that is active (Garcia et al., Kremlin, PLDI 2011,
 from which the vectors are). A value is ready its operation's weight after the last of its
 operands. Loads, stores, calls and the choice between values also wait for the branches that they
-depend on. Values that only count (:mod:`dse.profile.critical_path.control`) wait for nothing.
+depend on. Values that only count (:mod:`dse.profile.critical_path.control`) wait for nothing inside
+of their loop. Outside, each value of a loop waits for the branch that ended it, which selects the
+iteration (the η of gated single assignment; Ottenstein, Ballance, MacCabe, PLDI 1990).
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from dse.profile.build.analysis import successors_of
 from dse.profile.build.instrument import (
@@ -30,7 +33,7 @@ from dse.profile.build.irtext import (
 )
 from dse.profile.build.resolvers import separate_resolvers
 from dse.profile.build.rewrite import LEAVES_AT_ONCE, RETURNS_TWICE
-from dse.profile.critical_path.control import Flow, find_flow
+from dse.profile.critical_path.control import Flow, find_flow, members
 from dse.profile.critical_path.weights import weigh
 
 DEPTH = 16
@@ -66,9 +69,10 @@ def insert_times(parts: list[str | FunctionText]) -> str:
     out: list[str] = []
     number = 0
     parts, early = separate_resolvers(parts)
+    own = {"", *(part.name for part in parts if isinstance(part, FunctionText))}
     for part in parts:
         if isinstance(part, FunctionText):
-            out += _Rewriter(part, number).lines()
+            out += _Rewriter(part, number, own).lines()
             number += 1
         elif part.startswith(("attributes #", "declare ")):
             out.append(without_assumptions(_PROCESSOR.sub("", part)))
@@ -82,10 +86,10 @@ def insert_times(parts: list[str | FunctionText]) -> str:
 
 
 class _Rewriter:
-    """One function."""
+    """One function; `own` has the symbols of all, and "" for calls through pointers."""
 
-    def __init__(self, function: FunctionText, number: int) -> None:
-        self._function, self._number = function, number
+    def __init__(self, function: FunctionText, number: int, own: Collection[str]) -> None:
+        self._function, self._number, self._own = function, number, own
         self._flow: Flow = find_flow(function)
         body = [s for block in function.blocks for s in block.statements]
         self._values = {*function.arguments, *(unquoted(s.result[1:]) for s in body if s.result)}
@@ -98,12 +102,22 @@ class _Rewriter:
         }
         sets = [s for s in dict.fromkeys(self._flow.controllers) if s]
         self._slots = {s: f'%"__dse.slot.{i}"' for i, s in enumerate(sets)}
+        self._homes = {
+            unquoted(s.result[1:]): i
+            for i, block in enumerate(function.blocks)
+            for s in block.statements
+            if s.result
+        }
+        headers = sorted({header for loops in self._flow.loops for header in members(loops)})
+        self._exits = {header: f'%"__dse.exit.{header}"' for header in headers}
+        self._at = 0  # the block whose lines are made
         self._fresh = 0
         self._gone = False  # whether the call was left before a call that must be the last
 
     def lines(self) -> Iterator[str]:
         yield _PROCESSOR.sub("", self._function.header)
         for at, block in enumerate(self._function.blocks):
+            self._at = at
             yield f"{block.label}:"
             statements = list(block.statements)
             phis = []
@@ -136,7 +150,7 @@ class _Rewriter:
         for name in self._unwound:
             yield f"  {self._time_slot(name)} = alloca {_TIME}, {_ALIGN}"
             yield f"  store {_TIME} {_ZERO}, ptr {self._time_slot(name)}, {_ALIGN}"
-        for slot in self._slots.values():
+        for slot in (*self._slots.values(), *self._exits.values()):
             yield f"  {slot} = alloca {_TIME}, {_ALIGN}"
             yield f"  store {_TIME} %__dse.base, ptr {slot}, {_ALIGN}"
         for i, name in enumerate(self._function.arguments):
@@ -185,6 +199,10 @@ class _Rewriter:
             else:
                 time = self._time_name(name)
             times.append(time)
+            for header in self._left_loops(name):
+                more, time = self._load(self._exits[header])
+                lines += more
+                times.append(time)
         if not times:
             return lines, _ZERO
         result = times[0]
@@ -194,6 +212,12 @@ class _Rewriter:
             lines.append(f"  {last} = {call}")
             result = last
         return lines, result
+
+    def _left_loops(self, name: str) -> list[int]:
+        """Return the loops between a value and its use: their ends select the value."""
+        home = self._homes.get(name)
+        loops = self._flow.loops
+        return [] if home is None else members(loops[home] & ~loops[self._at])
 
     def _later(self, time: str, weight: int) -> tuple[list[str], str]:
         if not weight:
@@ -224,7 +248,11 @@ class _Rewriter:
         return f"  {self._time_name(name)} = phi {_TIME} {', '.join(pairs)}"
 
     def _block(self, at: int, block: BlockText, statements: list[Statement]) -> Iterator[str]:
-        weight = sum(weigh(s) for s in block.statements)
+        weight = sum(
+            weigh(s)
+            for s in block.statements
+            if s.opcode not in ("call", "invoke") or s.callee not in self._own
+        )
         if weight:
             old, new = self._name(), self._name()
             yield f"  {old} = load i64, ptr @__dse_work"
@@ -343,6 +371,9 @@ class _Rewriter:
             for controllers, slot in self._slots.items():
                 if controllers >> at & 1:
                     yield f"  store {_TIME} {decided}, ptr {slot}, {_ALIGN}"
+            stays = [self._flow.loops[self._labels[target]] for target in targets]
+            for header in members(self._flow.loops[at] & ~functools.reduce(int.__and__, stays)):
+                yield f"  store {_TIME} {decided}, ptr {self._exits[header]}, {_ALIGN}"
             yield from self._reach(decided)
         if statement.opcode == "invoke":
             yield from self._before_call(statement, control)

@@ -439,7 +439,7 @@ def open_command(study: Path, port: int) -> None:
 @option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed random designs.")
 @option("--json", "as_json", is_flag=True, help=_JSON_HELP)
 def certify_command(run: Path, designs: int, seed: int, as_json: bool) -> None:
-    """Test the certificate of RUN; exit with 1 if it is refuted.
+    """Test the certificate of RUN; exit with 1 if it is refuted or missing.
 
     `dse` evaluates the front again, here and in a fresh process. Then it compares other designs
     with the front: random ones, neighbours of the front, and extreme values.
@@ -456,7 +456,7 @@ def certify_command(run: Path, designs: int, seed: int, as_json: bool) -> None:
         click.echo(json.dumps(certify_data(result, verdict), indent=2))
     else:
         Terminal().verdict(result, verdict)
-    if verdict.refuted:
+    if verdict.refuted or verdict.refutation is None:
         sys.exit(1)
 
 
@@ -571,8 +571,9 @@ def schema_command(what: str) -> None:
 def main() -> None:
     """Run the command line.
 
-    Exit codes: 0 done; 1 a model's error, or a refuted certificate; 2 bad input; 3 no design meets
-    the target, or the profiled program did not complete; 70 an unforeseen error; 130 Ctrl-C.
+    Exit codes: 0 done; 1 a model's error, or a certificate that is refuted or missing; 2 bad input;
+    3 no design meets the target, or the profiled program did not complete; 70 an unforeseen error;
+    130 Ctrl-C.
     """
     gc.set_threshold(_YOUNG_OBJECTS, 20, 100)
     for stream in (sys.stdout, sys.stderr):  # a terminal without β shows "?", not an error

@@ -209,4 +209,6 @@ def test_a_run_that_contradicts_a_declaration_certifies_nothing(tmp_path: Path) 
     assert kept.gap is None
     assert not kept.complete
     assert kept.statement.startswith("Nothing is certified: ")
-    assert "ertified within" not in kept.statement + called("certify", "out", cwd=tmp_path).stdout
+    tested = called("certify", "out", cwd=tmp_path)
+    assert tested.returncode == 1
+    assert "ertified within" not in kept.statement + tested.stdout

@@ -224,5 +224,5 @@ def part_fields(parts: Sequence[Part]) -> list[tuple[str, str]]:
     for (total, condition), mine in group_parts(parts).items():
         ordered = sorted(mine, key=lambda part: -part.share)
         texts = (f"{worded(part.name)} {100 * part.share:.0f} %" for part in ordered)
-        fields.append((f"{worded(total)} (for {condition})", ", ".join(texts)))
+        fields.append((f"{worded(total)} (for {worded(condition)})", ", ".join(texts)))
     return fields

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -76,8 +77,30 @@ class Setting:
     before: str
     after: str
 
+    @property
+    def differing(self) -> tuple[str, str]:
+        """Both values; of an option of several parts, the parts that differ."""
+        return _differing(self.before, self.after)
+
     def __str__(self) -> str:
-        return f"{worded(self.variable)} {change(self.before, self.after)}"
+        return f"{worded(self.variable)} {change(*self.differing)}"
+
+
+def _differing(before: str, after: str) -> tuple[str, str]:
+    """Return the parts that differ of two lists of equal length; else both as they are.
+
+    >>> _differing("axi-dma, engines 2, aes", "axi-dma, engines 4, aes")
+    ('engines 2', '4')
+    """
+    parts = list(zip(before.split(", "), after.split(", "), strict=False))
+    if len(parts) == 1 or before.count(", ") != after.count(", "):
+        return before, after
+    own, other = zip(*((a, b) for a, b in parts if a != b), strict=True)
+    if len(own) > 1:
+        return ", ".join(own), ", ".join(other)
+    words = zip(own[0].split(" ")[:-1], other[0].split(" ")[:-1], strict=False)
+    common = len([*takewhile(lambda pair: pair[0] == pair[1], words)])
+    return own[0], " ".join(other[0].split(" ")[common:])
 
 
 def list_settings(

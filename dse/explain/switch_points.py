@@ -32,7 +32,7 @@ from dse.explain.robustness import evaluate_samples, select_candidates
 from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
 from dse.model.section import Table
-from dse.model.values import plural, show, worded
+from dse.model.values import plural, show, show_apart, worded
 from dse.problems import InputError
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
@@ -43,6 +43,7 @@ FACTOR = 2.0
 _INSIDE = (0.025, 0.975)  # of a law without ends
 _STEPS = (4, 2, 1)  # values on each side of an input value, as many as the budget allows
 _PARTS = 4  # into which a further round divides the interval with a switch point
+_NEAR = 0.01  # of an input value: the design there is about as good
 _TOLERANCE = 2e-4  # of a switch point: three digits
 _EVALUATIONS = 1 << 12  # of designs in scenarios, if the search had fewer
 _EFFORT = 4  # evaluations, as a multiple of the search's
@@ -234,13 +235,14 @@ class SwitchPoint:
     @property
     def texts(self) -> tuple[str, ...]:
         """The label, both values, the design and the variables that differ, in words."""
-        now, value = (show(v, self.unit or "1") for v in (self.now, self.value))
+        now, value = show_apart(self.now, self.value, self.unit or "1")
         design = "no design" if self.design is None else f"design {self.design}"
         return worded(self.label), now, value, design, ", ".join(self.settings)
 
     def __str__(self) -> str:
         label, now, value, design, _ = self.texts
-        return f"{label} {value} (now {now}): {design}"
+        near = abs(self.value - self.now) <= _NEAR * abs(self.now)
+        return f"{label} {value} (now {now}): {design}{' (near tie)' if near else ''}"
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,9 @@ class SwitchPoints:
     @property
     def fields(self) -> dict[str, str]:
         """The nearest switch points, for an answer."""
-        return {"switch points": "; ".join([*map(str, self.points[:_LISTED]), self.searched])}
+        none = "none " if self.searched.startswith(_AMONG) and not self.points else ""
+        texts = [*map(str, self.points[:_LISTED]), f"{none}{self.searched}"]
+        return {"switch points": "; ".join(texts)}
 
     @property
     def lines(self) -> list[tuple[str, str]]:
@@ -429,13 +433,15 @@ class _Candidates:
         return self.where == _WHOLE
 
     def __str__(self) -> str:
+        designs = plural(len(self.numbers), "design")
         return (
-            f"among {plural(len(self.numbers), 'design')} {self.where}, at {2 * self.steps} values "
-            "of each input; a change that reverts between two is not seen"
+            f"{_AMONG} {designs} {self.where}, at {2 * self.steps} values of each input; "
+            "a change that reverts between two is not seen"
         )
 
 
 _WHOLE = "(all of the space)"
+_AMONG = "among"
 
 
 def _select_candidates(

@@ -81,6 +81,22 @@ def show(value: float, unit: str, inside: Quantity | None = None) -> str:
     return text if unit == "1" else f"{text} {shown}"
 
 
+def show_apart(first: float, second: float, unit: str) -> tuple[str, str]:
+    """Return two values with their unit, in the fewest digits that distinguish them, at least four.
+
+    >>> show_apart(4096.0, 4087.0, "B"), show_apart(1.00004, 1.00002, "1")
+    (('4,096 B', '4,087 B'), ('1.00004', '1.00002'))
+    """
+    texts = show(first, unit), show(second, unit)
+    for digits in range(5, _MAX_DIGITS + 1):
+        if first == second or texts[0] != texts[1]:
+            break
+        scale, shown = _prefix(abs(first), unit) if unit in PREFIXES and first else (1.0, unit)
+        numbers = [number(value / scale, digits) for value in (first, second)]
+        texts = numbers[0] + f" {shown}" * (unit != "1"), numbers[1] + f" {shown}" * (unit != "1")
+    return texts
+
+
 def _prefix(size: float, unit: str) -> tuple[float, str]:
     """Return the scale and the prefixed unit for one value above 0."""
     table = PREFIXES[unit]

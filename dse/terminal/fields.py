@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -264,8 +265,12 @@ def summarize_explanation(
             lines += make_field(label.capitalize(), text, width, 2)
     lines += make_field("Design", settings, width, 3)
     lines += make_field("Gives", gives, width, 2)
-    for label, text in part_fields(explanation.parts)[:4]:
-        lines += make_field("Breakdown", f"{label.partition(' (')[0]}: {text}", width)
+    parts = part_fields(explanation.parts)
+    totals = Counter(label.partition(" (")[0] for label, _ in parts)
+    for label, text in parts[:4]:
+        total = label.partition(" (")[0]
+        name = total if totals[total] == 1 else label  # of several conditions: each with its own
+        lines += make_field("Breakdown", f"{name}: {text}", width)
     lines += _bottlenecks(explanation, width)
     lines += _what_if(result, explanation, width)
     kept = _EXPLANATION - 1 - len(lines)
@@ -309,7 +314,7 @@ def _head(change: Change) -> str:
     """Return the variables that change; only their new values if both do not fit."""
     text = ", ".join(map(str, change.settings))
     if len(text) > _SETTINGS:
-        text = ", ".join(f"{worded(s.variable)} → {s.after}" for s in change.settings)
+        text = ", ".join(f"{worded(s.variable)} → {s.differing[1]}" for s in change.settings)
     return _cut(text, _SETTINGS)
 
 

@@ -184,7 +184,7 @@ class Terminal:
         if verdict.difference:
             self.say(f"REFUTED: {verdict.difference}")
         elif verdict.refutation is None:
-            self.say("There is nothing to refute: designs that were not evaluated may be better.")
+            self.say("Nothing is certified: designs that were not evaluated may be better.")
         else:
             self._refutation(result, verdict.refutation)
         if verdict.again:

@@ -167,6 +167,16 @@ def test_effects_are_values_with_their_change_in_percent() -> None:
     )
 
 
+def test_of_an_option_of_several_parts_those_that_differ_are_named() -> None:
+    option = "user-port, zstd, engines {}, streams {}"
+    one = Setting("zstd", option.format(2, 4), option.format(8, 4))
+    assert str(one) == "zstd engines 2 → 8"
+    both = Setting("zstd", option.format(2, 4), option.format(8, 16))
+    assert str(both) == "zstd engines 2, streams 4 → engines 8, streams 16"
+    built = Setting("zstd", "not built", option.format(2, 4))
+    assert str(built) == "zstd not built → user-port, zstd, engines 2, streams 4"
+
+
 # Advice for the shipped studies ---------------------------------------------------------------
 
 

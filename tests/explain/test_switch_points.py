@@ -13,7 +13,7 @@ import pytest
 
 import dse
 from dse.explain.recommendation import assess_changes, assess_inputs, named_designs
-from dse.explain.switch_points import SwitchPoints, find_switch_points
+from dse.explain.switch_points import SwitchPoint, SwitchPoints, find_switch_points
 from dse.model import Array, Floats, Quantity
 from tests.commands import called
 from tests.explain.examples import content, machine
@@ -198,6 +198,13 @@ def test_designs_for_which_a_model_raises_are_infeasible() -> None:
     result = study.run(workers=1)
     assert result.certificate.feasible == 93
     assert found_in(study, result).points == switches().points
+
+
+def test_a_near_tie_is_named_and_close_values_differ() -> None:
+    near = SwitchPoint("granularity", "B", 2048.0, 2047.6, 3, ())
+    assert str(near) == "granularity 2,047.6 B (now 2,048 B): design 3 (near tie)"
+    far = SwitchPoint("granularity", "B", 2048.0, 1800.0, 3, ())
+    assert str(far) == "granularity 1,800 B (now 2,048 B): design 3"
 
 
 def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:

@@ -136,18 +136,17 @@ def test_no_law_with_less_loss_is_outside_an_interval() -> None:
         assert best.hold(GAIN, end + 0.02 * side, best.law)[0] > limit
 
 
-@pytest.mark.parametrize("case", ["linear", "two-crossings"])
-def test_intervals_hold_about_as_often_as_they_say(case: str) -> None:
-    """20 tables: 95 % give 17 to 20 by chance; `benchmarks.fit_coverage` makes 1,000."""
+def test_intervals_hold_about_as_often_as_they_say() -> None:
+    """20 tables: 95 % give 17 to 20 by chance; `benchmarks.fit_coverage` makes 1,000 of 4 laws."""
+    case = "two-crossings"
     held = shares([analyse(table, SHAPE) for table in tables(case, 0.05, 20)], truth(case))
     assert held.keys() == truth(case).keys()
     assert min(held.values()) >= 17 / 20
 
 
-@pytest.mark.parametrize(("case", "off"), [("sub-linear", 0.25), ("two-crossings", 0.3)])
-def test_the_covariance_is_that_of_many_tables(case: str, off: float) -> None:
+def test_the_covariance_is_that_of_many_tables() -> None:
     places = [INDEX, EXPONENT, SETUP, GAIN]
-    many = [select_fit(points) for points in tables(case, 0.05, 60)]
+    many = [select_fit(points) for points in tables("sub-linear", 0.05, 60)]
     expected = []
     for points, law, fit, scale, kept in many[:COVARIANCES]:
         analysis = Analysis(law, fit, {}, {}, None, None, False, np.nan, scale, kept, {})
@@ -157,7 +156,7 @@ def test_the_covariance_is_that_of_many_tables(case: str, off: float) -> None:
         expected.append(covariance.matrix[np.ix_(order, order)])
     seen = np.cov(np.array([selected.fit[places] for selected in many]).T)
     mean = np.median(expected, axis=0)
-    assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=off)
+    assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=0.25)
     assert mean[0, 1] / np.sqrt(mean[0, 0] * mean[1, 1]) == pytest.approx(
         seen[0, 1] / np.sqrt(seen[0, 0] * seen[1, 1]), abs=0.03
     )

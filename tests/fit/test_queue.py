@@ -136,7 +136,7 @@ def test_latencies_that_do_not_rise_have_no_knee(head: str, rows: str, tmp_path:
 )
 def test_a_sum_has_its_truth_in_its_interval(loads: Array, values: Array, unit: str) -> None:
     rng = np.random.default_rng(4)
-    for _ in range(2):
+    for _ in range(1):
         noise = np.exp(0.02 * rng.standard_normal(len(loads)))
         found = fit_load(Load("drive", loads, latency(loads, values) * noise, unit))
         low, high = found.intervals[SUM]

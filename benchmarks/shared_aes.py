@@ -137,7 +137,7 @@ def shared_aes(acceleration: int = 31, overlap: int | None = 64, buffers: int = 
                     "use": "objectives.sharing.slot_latency:exact_latency",
                     "rename": {"latency": "wait"},
                 },
-                "objectives.sharing.lane_load:engine_count",
+                "objectives.sharing:engine_count",
                 "attached",
                 "objectives.machine:total_area",
                 "objectives.logca:speedup",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -18,8 +18,6 @@ from objectives.machine.quantities import (
     TURNAROUND_TIME,
     CallRate,
     EngineInterval,
-    EngineTime,
-    EngineTimeAlone,
     LinkInterval,
     LinkTime,
     LinkWaitTime,
@@ -29,9 +27,7 @@ from objectives.machine.quantities import (
 from objectives.power_law import arrays, power
 from objectives.quantities import (
     CALL_RATE,
-    CALL_TIME,
     STREAM_DATA_RATE,
-    CallsInFlight,
     Granularity,
     InterfaceLatency,
     Kernel,
@@ -40,7 +36,6 @@ from objectives.quantities import (
     SharedLink,
     Streams,
     TotalStreams,
-    call_part,
 )
 from objectives.queues import constant_service_wait
 
@@ -331,97 +326,3 @@ def interface_terms(
     """
     overhead, host, latency, link = arrays(*set_up, interface_latency, interface_latency_per_byte)
     return InterfaceTerms(overhead, latency, host + link)
-
-
-# --------------------------------------------------------------------------------- calls under load
-
-
-@dataclass(frozen=True, eq=False)
-class CallTime:
-    """The output of `call_time`."""
-
-    call_time: Annotated[Array, replace(CALL_TIME, unit="cycle")]
-    call_queue_time: Annotated[
-        Array, call_part("wait for the thread, the window and earlier calls at the engine", "cycle")
-    ]
-    call_set_up_time: Annotated[Array, call_part("set-up on the host", "cycle")]
-    call_link_time: Annotated[Array, call_part("wait for the link, and its use", "cycle")]
-    call_travel_time: Annotated[Array, call_part("travel to the engine and back", "cycle")]
-    call_engine_time: Annotated[
-        Array, call_part("at the engine, without the wait for earlier calls", "cycle")
-    ]
-
-
-class _Least(NamedTuple):
-    call_time: Annotated[Array, Quantity("cycle", "never a shorter time", low=0)]
-
-
-_RISES = (
-    "+set_up_time +link_time +link_wait_time +interface_latency +engine_time_alone +engine_time"
-)
-
-
-@model
-@monotonic(call_time=_RISES + " +call_rate")
-def _without_window(
-    call_rate: CallRate,
-    set_up_time: SetUpTime,
-    link_time: LinkTime,
-    link_wait_time: LinkWaitTime,
-    interface_latency: InterfaceLatency,
-    engine_time_alone: EngineTimeAlone,
-    engine_time: EngineTime,
-) -> _Least:
-    """Return what the time is if the window lets every call pass."""
-    around = np.add(set_up_time, interface_latency) + np.add(link_time, link_wait_time)
-    with np.errstate(all="ignore"):
-        thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
-        thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
-        engine = np.maximum(np.subtract(engine_time, engine_time_alone), 0.0)
-    return _Least(around + engine_time_alone + np.maximum(thread, engine))
-
-
-@lower_bound(call_time=_without_window)
-@model
-@monotonic(call_time=_RISES)
-def call_time(
-    call_rate: CallRate,
-    calls_in_flight: CallsInFlight,
-    set_up_time: SetUpTime,
-    link_time: LinkTime,
-    link_wait_time: LinkWaitTime,
-    interface_latency: InterfaceLatency,
-    engine_time_alone: EngineTimeAlone,
-    engine_time: EngineTime,
-    stream_interval: StreamInterval,
-) -> CallTime:
-    """Return the mean time of a call under load, and its parts.
-
-    It rises with each part of the way, and with the waits, which rise with load and service. The
-    time at the engine alone is added, and taken from the wait there at most once. Without the
-    window it is not longer. The window's wait rises with rate and pace as well, but for rounding:
-    under light load nothing else is left of it.
-
-    The window's wait is the wait of M/D/q with a service of q · b for a pace b (`stream_interval`),
-    because calls behind others meet the schedule in their own phase.
-
-    Returns
-    -------
-    CallTime
-        All in cycles; inf if thread, window or engine cannot carry the calls.
-    """
-    way = (
-        np.asarray(set_up_time, dtype=np.float64),
-        np.add(link_wait_time, link_time, dtype=np.float64),
-        np.asarray(interface_latency, dtype=np.float64),
-    )
-    around = way[0] + way[1] + way[2]
-    with np.errstate(all="ignore"):
-        thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
-        thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
-        pace = np.asarray(stream_interval, dtype=np.float64)
-        window = constant_service_wait(call_rate * pace, calls_in_flight) * calls_in_flight * pace
-        engine = np.maximum(np.subtract(engine_time, engine_time_alone), 0.0)
-    queue = np.maximum(np.maximum(thread, window), engine)
-    worked = np.broadcast_to(engine_time_alone, queue.shape).astype(np.float64)
-    return CallTime(around + worked + queue, queue, *way, worked)

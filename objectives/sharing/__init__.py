@@ -10,9 +10,7 @@ Modules:
 * ``slot_latency``: the exact mean latency, the best schedule period, and
   :func:`round_robin` for all;
 * ``latency_distribution``: the exact 99th percentile;
-* ``lane_load``: the elements of a call per lane, and the number of engines;
-* ``calls``: calls of several elements, without other calls and under load, and a bound of their
-  time;
+* ``calls``: calls of several elements, without other calls and under load;
 * ``pace``: a stream with several outstanding calls;
 * ``work_conserving``: an engine that serves any call that waits;
 * ``queue_percentiles``, ``slot_percentiles``: percentiles of the time of its calls, and of calls
@@ -28,12 +26,12 @@ from objectives.sharing.arbitration import (
     call_response,
     call_slots,
     context_store,
+    engine_count,
     engine_service,
     lane_slots,
 )
 from objectives.sharing.break_even import call_crossing
-from objectives.sharing.calls import call_latency, call_service, engine_line
-from objectives.sharing.lane_load import engine_count, lane_arrivals, share_out
+from objectives.sharing.calls import call_latency, call_service
 from objectives.sharing.latency_distribution import latency_quantile, tail_latency
 from objectives.sharing.pace import stream_interval
 from objectives.sharing.schedule import printed_latency
@@ -64,15 +62,12 @@ __all__ = [
     "context_store",
     "departure_clocks",
     "engine_count",
-    "engine_line",
     "engine_service",
     "exact_latency",
-    "lane_arrivals",
     "lane_slots",
     "latency_quantile",
     "printed_latency",
     "round_robin",
-    "share_out",
     "simulate",
     "simulated_latency",
     "stream_interval",

@@ -34,6 +34,7 @@ from dse.model import (
 )
 from objectives.quantities import (
     CALL_TIME,
+    ENGINES,
     ROUNDING,
     CallRate,
     CallsInFlight,
@@ -55,7 +56,6 @@ from objectives.sharing.calls import (
     call_latency,
     call_service,
 )
-from objectives.sharing.lane_load import EngineCount, engine_count
 from objectives.sharing.pace import (
     STREAM_INTERVAL,
     LinkUtilization,
@@ -142,6 +142,13 @@ class ContextStore:
 
 
 @dataclass(frozen=True, eq=False)
+class EngineCount:
+    """The output of `engine_count`: as many as serve all streams."""
+
+    engines: Annotated[Array, ENGINES]
+
+
+@dataclass(frozen=True, eq=False)
 class CallSlots(LaneSlots, EngineCount, ContextStore):
     """The outputs of `call_slots`."""
 
@@ -191,6 +198,19 @@ def context_store(
     waiting = np.maximum(np.subtract(streams, inside), 0.0)
     others = np.multiply(lanes, np.subtract(streams, 1.0))
     return ContextStore(np.where(np.equal(chained, 1), waiting, others))
+
+
+@model
+@monotonic(
+    engines="+total_streams -streams",
+)
+def engine_count(total_streams: TotalStreams, streams: Streams) -> EngineCount:
+    """Return how many engines serve all streams, each of them `streams`; the last may have fewer.
+
+    >>> float(engine_count(64, 24).engines)
+    3.0
+    """
+    return EngineCount(np.ceil(np.asarray(total_streams, dtype=np.float64) / streams))
 
 
 @composed_of(lane_slots, engine_count, context_store)

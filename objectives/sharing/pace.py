@@ -3,10 +3,9 @@
 A call begins its set-up when the thread has set up the last one and the call q before it has ended;
 then it may wait, travels, and takes the next m slots of its stream. One of three paces applies: the
 pace of the set-up, of the slots, or of the window, in which q calls pass in the time of one. The
-first two are exact where the line that bounds every call
-(:func:`objectives.sharing.engine_line`) leaves the window no part. Elsewhere the calls are followed
-one by one, because they determine the phase in which they meet the schedule: a few outstanding
-calls may come back together and queue.
+first two are exact where no call in the worst phase of the schedule waits for the window. Elsewhere
+the calls are followed one by one, because they determine the phase in which they meet the schedule:
+a few outstanding calls may come back together and queue.
 
 The wait of a call on its way is zero with the probability that the way is free, else evenly spread
 with the given mean: near the wait of M/D/1. Its values come from a golden-ratio sequence. The
@@ -21,8 +20,8 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model import Array, Floats, Quantity, lower_bound, model, monotonic
-from objectives.quantities import CallsInFlight, ClockPeriod, PipelineDepth, Streams
+from dse.model import Array, Floats, Quantity, model
+from objectives.quantities import CallsInFlight, ClockPeriod
 from objectives.sharing.schedule import LaneElements, Pipeline, SchedulePeriod, schedule
 
 _SETTLING = 32
@@ -34,9 +33,6 @@ _ROWS = 1 << 14
 _ON_THE_SLOT = 1e-9
 """Clocks by which a call may come after a slot and still be in time, for rounding's sake."""
 _GOLDEN = (5**0.5 - 1) / 2
-
-
-_Time = Annotated[Floats, Quantity("s", "time of a call outside the engine", low=0)]
 
 
 SetUpTime: TypeAlias = Annotated[
@@ -88,58 +84,6 @@ class Pace(NamedTuple):
     stream_interval: Annotated[Array, STREAM_INTERVAL]
 
 
-class _StreamInterval(NamedTuple):
-    stream_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
-
-
-@monotonic(
-    stream_interval="+streams +pipeline_depth +clock_period +lane_elements -calls_in_flight"
-    " +set_up_time +travel_time"
-)
-@model
-def _window_interval(
-    streams: Streams,
-    pipeline_depth: PipelineDepth,
-    clock_period: ClockPeriod,
-    lane_elements: LaneElements,
-    calls_in_flight: CallsInFlight,
-    set_up_time: _Time,
-    travel_time: _Time,
-) -> _StreamInterval:
-    """Return the largest of set-up, m·N clocks, and what q calls in flight need at least.
-
-    The call q after another begins its set-up when that one has ended, and ends after set-up and
-    travel, m − 1 further slots of C clocks and the pipeline: T later. So q calls take T at least.
-    """
-    slots = np.multiply(lane_elements, pipeline_depth) - _ON_THE_SLOT
-    one = np.add(set_up_time, travel_time) + slots * clock_period
-    carried = np.multiply(lane_elements, streams) * clock_period
-    return _StreamInterval(np.maximum(np.maximum(set_up_time, carried), one / calls_in_flight))
-
-
-@monotonic(
-    stream_interval="+streams +context_switch -schedule_period +clock_period +lane_elements"
-    " +set_up_time"
-)
-@model
-def _slots_interval(
-    pipeline: Pipeline,
-    schedule_period: SchedulePeriod,
-    clock_period: ClockPeriod,
-    lane_elements: LaneElements,
-    set_up_time: _Time,
-) -> _StreamInterval:
-    """Return the larger of set-up and the slots of a call.
-
-    They move as :func:`objectives.sharing.schedule.printed_latency` says.
-    """
-    length, _ = schedule(*pipeline, schedule_period)
-    slots = lane_elements * length / schedule_period * clock_period
-    return _StreamInterval(np.maximum(set_up_time, slots))
-
-
-@lower_bound(stream_interval=_slots_interval)
-@lower_bound(stream_interval=_window_interval)
 @model
 def stream_interval(
     pipeline: Pipeline,
@@ -152,7 +96,7 @@ def stream_interval(
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
     How a call meets the schedule is a matter of phase, so the interval may do anything with any
-    input; its lower bounds are `_slots_interval` and `_window_interval`.
+    input.
 
     Returns
     -------

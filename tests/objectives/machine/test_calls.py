@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from objectives.logca import speedup, times
 from objectives.machine import (
-    call_break_even,
     call_buffers,
-    call_time,
     interface_terms,
     link,
     offload_terms,
@@ -21,7 +19,6 @@ from objectives.machine import (
     turnaround,
 )
 from objectives.queues import constant_service_wait
-from objectives.sharing import call_service, engine_line
 
 
 def test_by_hand() -> None:
@@ -102,41 +99,6 @@ def test_logca_gives_the_interval_again(
     assert terms.overhead <= set_up
 
 
-@settings(max_examples=100)
-@given(
-    set_up=st.floats(0, 1e4),
-    link_time=st.floats(0, 1e3),
-    travel=st.floats(0, 1e4),
-    alone=st.floats(1, 1e4),
-    more=st.floats(0, 1e3),
-    load=st.floats(0.01, 0.99),
-    window=st.integers(1, 8),
-)
-def test_a_call_takes_what_it_takes_alone_and_more_under_load(
-    set_up: float,
-    link_time: float,
-    travel: float,
-    alone: float,
-    more: float,
-    load: float,
-    window: int,
-) -> None:
-    least = set_up + link_time + travel + alone
-    rate = load * window / least
-
-    def run(rate: float, window: int) -> Any:
-        pace = least / window
-        return call_time(rate, window, set_up, link_time, 0.0, travel, alone, alone + more, pace)
-
-    here = run(rate, window)
-    parts = [v for n, v in vars(here).items() if n != "call_time"]
-    assert sum(map(float, parts)) == pytest.approx(float(here.call_time))
-    assert here.call_time >= (least + more) * (1 - 1e-12)
-    assert run(rate * 0.9, window).call_time <= here.call_time * (1 + 1e-12)
-    if window > 1:
-        assert run(rate, window + 1).call_time <= here.call_time * (1 + 1e-9)
-
-
 def test_mean_waits_of_constant_service() -> None:
     # M/D/1 by its formula; M/D/q by q queues that a sequence of calls takes in turn
     assert constant_service_wait(np.array([0.0, 0.5, 1.0, 2.0])).tolist() == [
@@ -154,45 +116,3 @@ def test_mean_waits_of_constant_service() -> None:
         means = waits[: len(waits) // 32 * 32].reshape(32, -1).mean(axis=1)
         error = means.std(ddof=1) / 32**0.5
         assert abs(constant_service_wait(load, servers) - means.mean()) < 4 * error
-
-
-def test_the_break_even_is_near_the_last_slow_granularity() -> None:
-    """One call in flight, no link: slow where set-up, way and the worst phase exceed the host."""
-    rng = np.random.default_rng(3)
-    found = 0
-    for _ in range(60):
-        depth, period, passes = (int(n) for n in rng.integers(1, [9, 13, 5]))
-        design = (int(rng.integers(depth, 33)), depth, 4, period, 20.0)
-        lanes, overhead = int(rng.integers(1, 5)), float(rng.uniform(50, 5000))
-        line = engine_line(*design, lanes, 16.0, passes)
-        pays = call_break_even(
-            90.0,
-            1.01,
-            interface_overhead=overhead,
-            interface_overhead_per_byte=0.0,
-            interface_latency=100.0,
-            interface_latency_per_byte=0.0,
-            shared_link=0,
-            streams=design[0],
-            total_streams=64,
-            stream_data_rate=1e-3,
-            element_bytes=16.0,
-            calls_in_flight=1,
-            **vars(line),
-        ).break_even_guaranteed
-        if not 16 < pays < 1e4:
-            continue
-        found += 1
-        sizes = np.arange(1.0, 2 * float(pays))
-        slots = np.ceil(np.ceil(sizes / 16) / lanes) * passes
-        worst = call_service(*design, slots).engine_time_worst
-        host = 90 * sizes**1.01
-        slow = sizes[overhead + 100 + worst > host]
-        assert slow.max() < pays
-        # where the line crosses, it is above the worst phase by less than what the lines add
-        slots = np.ceil(np.ceil(pays / 16) / lanes) * passes
-        worst = call_service(*design, slots).engine_time_worst
-        round_time = (period * depth + 4) * np.ceil(design[0] / depth) * 20.0
-        spare = 90 * pays**1.01 - (overhead + 100 + worst)
-        assert -1e-6 <= spare <= round_time + line.engine_rounding_time
-    assert found > 10

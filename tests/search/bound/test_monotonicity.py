@@ -20,9 +20,7 @@ from dse.search.bound import ranges
 from dse.search.bound.cover import Cover
 from dse.search.bound.monotonicity import find_best_ends
 from dse.search.bound.ranges import Ranges
-from objectives.machine.calls import call_time
-from objectives.sharing.calls import call_latency, call_service, engine_line
-from objectives.sharing.pace import stream_interval
+from objectives.sharing.calls import call_latency, call_service
 from tests.search.bound.test_ranges import model_graph_of
 from tests.search.bound.test_search import covers, searched
 
@@ -225,16 +223,12 @@ def test_a_floor_is_of_the_model_s_own_quantities() -> None:
 
 
 _SLOTS = {"schedule_period": np.array([1.0, 2, 3, 4, 5, 8, 12, 16, 32])}
-_CALLS = {"calls_in_flight": np.array([1.0, 2, 3, 4, 6, 8, 64, 100])}
 
 
 @pytest.mark.parametrize(
     ("function", "pairs", "fixed"),
     [
         (call_service, 30_000, {}),
-        (engine_line, 30_000, {}),
-        (call_time, 30_000, _CALLS),
-        (stream_interval, 3_000, _CALLS),
         (call_latency, 10_000, _SLOTS),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_certificate_says_what_it_rests_on(tmp_path: Path) -> None:
     text = text.replace("[1, 2, 3, 4, 6, 8]", "[1, 2, 8]")
     text = text[: text.index("[regions]")]
     wanted = '[search]\nmethod = "bound"\ntolerance = { speedup = "10 %", '
-    wanted += 'break_even_guaranteed = "10 %", call_time = "10 %", area = "5 kLUT" }\n'
+    wanted += 'break_even = "10 %", call_time = "10 %", area = "5 kLUT" }\n'
     path = tmp_path / "crypto.toml"
     path.write_text(text + "\n" + wanted)
     out = tmp_path / "run"
@@ -129,14 +129,15 @@ def test_a_certificate_says_what_it_rests_on(tmp_path: Path) -> None:
     grounds = certificate["rests_on"]
     pace = [g for g in grounds if g["output"] == "stream_interval"]
     assert {(g["by"], g["how"]) for g in pace} == {
-        ("lower bound", "window_interval"),
-        ("lower bound", "slots_interval"),
+        ("lower bound", "window_pace"),
+        ("lower bound", "slots_share"),
+        ("lower bound", "left_by_others"),
     }
     assert any(g["by"] == "table" and "pipeline_depth" in g["how"] for g in grounds)
     assert any(g["by"] == "monotonic" and "+set_up_time" in g["how"] for g in grounds)
     page = read_page(out / "report.html")
     assert "Basis of the bounds" in page
-    assert "never below its lower bound window_interval" in page
+    assert "never below its lower bound window_pace" in page
     found = CliRunner().invoke(commands, ["certify", str(out), "--designs", "2000"])
     assert found.exit_code == 0, found.output
-    assert "stream_interval (objectives.sharing:stream_interval) is never below" in found.output
+    assert "stream_interval (objectives.sharing:call_pace) is never below" in found.output

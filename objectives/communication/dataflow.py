@@ -313,6 +313,8 @@ class Dataflow:
     """Reasons that keep functions on the host, and the choices of the study."""
     lacks: frozenset[str] = frozenset()
     """The counts that the source does not have: ``"transfers"``, ``"code"``."""
+    partial: str = ""
+    """The part of the program that the source does not contain, a sentence; empty: none."""
     critical_path: Array | None = None
     """Cycles of the longest dependence chains of an inclusive function's calls in the run, at the
     host's clock [cycle]; NaN: not measured for this function. None: for no function."""
@@ -474,8 +476,8 @@ class Dataflows:
         )
 
     def unknown(self) -> list[str]:
-        """Return in sentences the counts that sources do not have, for the answer of a study."""
-        return [
+        """Return in sentences the threads and counts that sources lack, for a study's answer."""
+        return [f"{p.program}: {p.partial}." for p in self.programs if p.partial] + [
             f"{p.program}: the profile has no {' and no '.join(sorted(p.lacks, reverse=True))}."
             + " Speedups are upper bounds." * ("transfers" in p.lacks)
             for p in self.programs

@@ -34,6 +34,10 @@ _BOUNDED = (
 _UNBOUNDED = (
     "which values wait for one another is not known: nothing bounds how fast accelerators compute"
 )
+_UNMEASURED = (
+    "critical paths were not measured: a function whose decisions depend on its data, such as a "
+    "decoder, may compute more slowly than stated (dse profile --critical-path measures it)"
+)
 _RECURSIVE = (
     "functions call each other in a circle: how often an accelerator of one would call back to the "
     "host is unknown, and counts as free"
@@ -107,7 +111,8 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         chains=tuple(Chain(homes[c.block], c.length, c.steps, c.starts) for c in profile.chains),
         critical_path=_critical_path(profile, tree, len(names)),
         tree=tree,
-        missing=(*_gaps_of_threads(profile), *profile.notes, *_gaps(profile)),
+        missing=(*profile.notes, *_gaps(profile)),
+        partial=profile.threads.limitation if profile.threads else "",
         kinds=Kinds(
             library=frozenset(f.name for f in functions if f.foreign),
             system=frozenset(f.name for f in functions if f.system),
@@ -169,17 +174,11 @@ def _critical_path(profile: Profile, tree: CallTree, size: int) -> Array | None:
     return None if np.isnan(cycles).all() else cycles
 
 
-def _gaps_of_threads(profile: Profile) -> Iterator[str]:
-    """Yield a sentence on the threads that the profile does not contain."""
-    if profile.threads:
-        yield f"{profile.threads.words}; all times and speedups are of the profiled thread"
-
-
 def _gaps(profile: Profile) -> Iterator[str]:
     """Yield the numbers that a profile could contain and does not."""
     measured = any(f.critical_path for f in profile.functions)
-    if profile.program.optimisation == 0 and not measured:  # values are in memory
-        yield _UNBOUNDED
+    if not measured:  # at -O 0, values are in memory
+        yield _UNBOUNDED if profile.program.optimisation == 0 else _UNMEASURED
     if any(f.io is None for f in profile.functions):
         yield _IO_UNKNOWN
 

@@ -66,6 +66,9 @@ def functions(study: Study, result: StudyResult) -> Section:
         parts += heatmaps(program)
         parts.append(flow_picture(program.program, program))
         table = verdict_table(program, setting)
+        if program.critical_path is None:  # a bound that does not limit this design is no limit
+            limit = table["factor_limit"]
+            table["factor_limit"] = limit.where(limit <= setting.computation_factor)
         worth = [str(name) for name in table.index[table["worth"].to_numpy(dtype=bool)]]
         words.append(
             f"{program.program}: at the costs of the best design a separate accelerator is "
@@ -111,8 +114,8 @@ _VERDICT = [
 _LEGEND = (
     "Fraction of the time on the host; ceiling: speedup if its accelerator takes no time to "
     "compute and to access its local memory; computing at most: the speedup that its critical "
-    "path allows. The path is an estimate of dse profile --critical-path; without it, the longest "
-    "chain of values in registers, one cycle of the host per instruction (inf: no chain is seen); "
+    "path allows. The path is an estimate of dse profile --critical-path; without it, only limits "
+    "below the design's computation factor are known, from chains of values in registers; "
     "callbacks: "
     "calls from inside of functions on the host, which cost as much as calls; bytes in and out "
     "of a call or callback, without data in registers, and the number from which an accelerator "

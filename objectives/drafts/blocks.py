@@ -12,7 +12,9 @@ from objectives.drafts.program import (
     THREAD_REMEDY,
     check_one,
     headed,
+    origin_comments,
     origin_of,
+    speedup_of,
     threads_of,
 )
 from objectives.drafts.text import comment, filled, percent, quoted
@@ -43,22 +45,24 @@ def partition(profile: Path, named: str, name: str) -> str:
     check_one(profile)
     graph = Workloads.load(profile).graphs[0][0]
     area = int(graph.area[graph.movable].sum())
+    threads = load_program(profile, threads_of)
     if not area:
         message = "no block could move: all that run call library functions"
         remedy = "profile a program that computes"
-        if threads := load_program(profile, threads_of):
+        if threads:
             message, remedy = f"{threads.words}; in the profiled thread, {message}", THREAD_REMEDY
         raise InputError(str(profile), [Problem("", message, remedy)])
     text = filled(
         "partition",
         name=quoted(name),
-        origin=comment(load_program(profile, origin_of)),
+        origin=origin_comments(load_program(profile, origin_of), threads),
+        whole=speedup_of(threads),
         profile=quoted(named),
         functions="\n".join(comment(f"  {line}") for line in _functions(graph)),
         sizes=", ".join(map(str, sizes(area))),
         area=f"{area:,}",
     )
-    return headed(profile, text)
+    return headed(text, threads)
 
 
 def sizes(area: int) -> list[int]:

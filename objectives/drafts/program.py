@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from dse.model.values import plural
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile, Threads
 from objectives.communication import Setting, kept_table, load_dataflow, verdicts
@@ -25,6 +26,10 @@ from objectives.views import ASSUMED
 _TOGETHER = 10
 """Functions of which a draft chooses subsets: 1,024 of them, and each further one doubles these."""
 _HOST = {name: getattr(ASSUMED.setting, name) for name in ("byte_time", "overhead", "latency")}
+_CHEAPEST = {"overhead": 20.0, "latency": 4.0}
+"""Cycles of a call: stream-port of spaces/interfaces.toml, the cheapest interface of a template."""
+_LINK = {"overhead": 2000.0, "latency": 1000.0}
+"""Cycles of a call in the template of a system."""
 _COSTS = {
     name: f"{getattr(ASSUMED.setting, name):g}"
     for name in ("instruction_time", "byte_time", "overhead", "latency", "latency_per_byte")
@@ -127,21 +132,22 @@ def communication(profile: Path, named: str, name: str) -> str:
     if source.program.lacks:
         return _without_area(source, named, name)
     best = Setting(32.0, 32.0, medium_factor=4.0, latency_per_byte=1.0, **_HOST)
-    judged = verdicts(source.program, best)[:MAX_CANDIDATES]
+    judged, brakes = _rate(source.program, best)
     most = _best(judged, _TOGETHER)
     text = filled(
         "communication",
         **_COSTS,
         **_other_questions(profile, named),
-        kept=_kept(source.program, best),
+        kept=_kept(source.program, best, brakes),
         name=quoted(name),
-        origin=comment(source.origin),
+        origin=origin_comments(source.origin, source.threads),
+        whole=speedup_of(source.threads),
         profile=quoted(named),
         functions=_functions(source, judged, most),
         least_speedup=_least_speedup(most, 0.25, "a quarter"),
         area=_area(sum(_engine_areas(source.program, most))),
     )
-    return headed(profile, text)
+    return headed(text, source.threads, source.program)
 
 
 def _other_questions(profile: Path, named: str) -> dict[str, str]:
@@ -158,7 +164,7 @@ def _without_area(source: Source, named: str, name: str) -> str:
     program = source.program
     bounds = "transfers" in program.lacks
     setting = Setting(8.0, 8.0, latency_per_byte=1.0, **_HOST)
-    judged = verdicts(program, setting)[:MAX_CANDIDATES]
+    judged, brakes = _rate(program, setting)
     most = _best(judged, _TOGETHER)
     (unknown,) = Dataflows((program,)).unknown()
     about = "The largest speedup of functions in hardware" if bounds else "Functions in hardware"
@@ -166,11 +172,12 @@ def _without_area(source: Source, named: str, name: str) -> str:
     return filled(
         "counts",
         **_COSTS,
-        kept=_kept(program, setting),
+        kept=_kept(program, setting, brakes),
         name=quoted(name),
         about=quoted(about),
+        whole=speedup_of(source.threads),
         unknown=unknown,
-        origin=comment(source.origin),
+        origin=origin_comments(source.origin, source.threads),
         profile=quoted(named),
         measure=source.measure,
         functions=_functions(source, judged, most),
@@ -190,8 +197,8 @@ def offload(profile: Path, named: str, name: str) -> str:
     source = source_of(profile, _NEEDS)
     program = source.program
     cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
-    judged = verdicts(program, Setting(64.0, 32.0, latency_per_byte=0.25, **_HOST))
-    judged = judged[:MAX_CANDIDATES]
+    setting = Setting(64.0, 32.0, latency_per_byte=0.25, **_HOST)
+    judged, brakes = _rate(program, setting, _CHEAPEST)
     most = _best(judged, _ALONE)
     alone = _CLOCK / cycles
     asked = alone / _SHARE * min(most[0].speedup, 1.0)  # also if an accelerator is a brake
@@ -201,9 +208,10 @@ def offload(profile: Path, named: str, name: str) -> str:
     text = filled(
         "offload",
         **_COSTS,
-        kept=_kept(program, Setting(64.0, 32.0, **_HOST)),
+        kept=_kept(program, setting, brakes),
         name=quoted(name),
-        origin=comment(source.origin),
+        origin=origin_comments(source.origin, source.threads),
+        whole=speedup_of(source.threads),
         profile=quoted(named),
         functions=_functions(source, judged, most),
         run_rate=quoted(f"{asked:.2g} Hz"),
@@ -212,7 +220,7 @@ def offload(profile: Path, named: str, name: str) -> str:
         least_speedup=_least_speedup(most, 0.1, "a tenth"),
         area=_area(max(_shared_areas(program, most)) + _ATTACHED + buffers),
     )
-    return headed(profile, text)
+    return headed(text, source.threads, program)
 
 
 def system(profile: Path, named: str, name: str) -> str:
@@ -224,21 +232,21 @@ def system(profile: Path, named: str, name: str) -> str:
     program = source.program
     cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
     setting = Setting(16.0, 32.0, latency_per_byte=0.6, **_HOST)
-    judged = verdicts(program, setting)
+    judged, brakes = _rate(program, setting, _LINK, len(program.candidates))
     parts = [verdict for verdict in judged if verdict.share < _WHOLE]
     chosen = _apart(program, _best(parts or judged, MAX_CANDIDATES))
     text = filled(
         "system",
         **_COSTS,
-        kept=_kept(program, setting),
+        kept=_kept(program, setting, brakes),
         name=quoted(name),
-        origin=comment(source.origin),
+        origin=origin_comments(source.origin, source.threads),
         profile=quoted(named),
         kernels="\n".join(_kernel(source, verdict) for verdict in chosen),
         area=_area(sum(_engine_areas(program, chosen)) + _ATTACHED),
         run_rate=quoted(f"{float(f'{_CLOCK / cycles:.2g}'):g} Hz"),
     )
-    return headed(profile, text)
+    return headed(text, source.threads, program)
 
 
 def _apart(program: Dataflow, judged: Sequence[Verdict]) -> list[Verdict]:
@@ -317,16 +325,41 @@ def threads_of(program: Program, name: str) -> Threads | None:
 THREAD_REMEDY = "profile a run in which the thread of main does the work"
 
 
-def headed(profile: Path, text: str) -> str:
-    """Return a draft that begins with the threads that the profile does not contain."""
-    threads = load_program(profile, threads_of)
-    if threads is None:
+_UNMEASURED = """\
+# Critical paths were not measured: a serial function, such as a decoder, may gain much less than
+# this study states. Only dse profile --critical-path measures the limit of each function.
+"""
+
+
+def headed(text: str, threads: Threads | None, program: Dataflow | None = None) -> str:
+    """Return a draft that begins with the most important gaps of its profile.
+
+    These are other threads with most of the CPU time, and the critical paths of a `program`.
+    """
+    if program is not None and program.critical_path is None:
+        text = _UNMEASURED + text
+    if threads is None or not threads.most:
         return text
     first = f"{threads.words[0].upper()}{threads.words[1:]}."
     about = re.search(r'(?m)^about = "(.*)"$', text)
     if about:  # the report begins with it
         text = text.replace(about[0], f"about = {quoted(f'{first} {about[1]}')}")
-    return f"{comment(first)}\n# All times and speedups are of the profiled thread.\n{text}"
+    return f"{comment(first)}\n{text}"
+
+
+def origin_comments(origin: str, threads: Threads | None) -> str:
+    """Return comments on the profiled program, and on its threads that the profile lacks."""
+    lines = [origin]
+    if threads and not threads.most:
+        lines.append(f"{threads.words[0].upper()}{threads.words[1:]}.")
+    if threads:
+        lines.append("All times and speedups are of the profiled thread.")
+    return "\n".join(map(comment, lines))
+
+
+def speedup_of(threads: Threads | None) -> str:
+    """Return in a comment the program part to which a speedup refers."""
+    return "of the profiled thread" if threads else "of the whole program"
 
 
 def origin_of(program: Program, name: str) -> str:
@@ -368,10 +401,46 @@ def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdi
     )
 
 
-def _kept(program: Dataflow, setting: Setting) -> str:
-    """Return comments on the functions that stay on the host though they take much of the time."""
+def _rate(
+    program: Dataflow,
+    setting: Setting,
+    call: Mapping[str, float] | None = None,
+    most: int = MAX_CANDIDATES,
+) -> tuple[Sequence[Verdict], Sequence[Verdict]]:
+    """Return the verdicts on candidates, and on those whose calls cost more than their work.
+
+    The second make the program slower even if the accelerator and its data take no time. They are
+    candidates all the same if there are no others.
+
+    Parameters
+    ----------
+    call : mapping of str to float, optional
+        The costs of a call at the cheapest interface of the draft; of the setting if None.
+    most : int
+        The number of candidates.
+    """
+    judged = verdicts(program, setting)
+    free = replace(setting, latency_per_byte=0.0, **(call or {}))
+    ideal = {v.function: v for v in verdicts(program, free)}
+    faster = [v for v in judged if ideal[v.function].ceiling >= 1]
+    if not faster:
+        return judged[:most], ()
+    return faster[:most], [v for v in ideal.values() if v.ceiling < 1]
+
+
+def _kept(program: Dataflow, setting: Setting, brakes: Sequence[Verdict]) -> str:
+    """Return comments on the functions that stay on the host though they take much of the time.
+
+    `brakes` are candidates whose calls cost more than their work.
+    """
     table = kept_table(program, setting, _SOME)
-    rows = zip(table.index, table["share"], table["why"], strict=True)
+    rows = list(zip(table.index, table["share"], table["why"], strict=True))
+    for v in brakes:
+        if v.share >= _SOME:
+            why = f"{plural(int(v.calls), 'call')} of an accelerator cost more than its work: "
+            why += f"the program would take at least {1 / v.ceiling:.3g} times as long"
+            rows.append((v.function, v.share, why))
+    rows.sort(key=lambda row: -row[1])
     lines = [f"{name}: {percent(share)}; {why}" for name, share, why in rows]
     lines = lines[:_KEPT] + ([f"and {len(lines) - _KEPT} more"] if len(lines) > _KEPT else [])
     return "\n".join(comment(line) for line in lines or ["none"])

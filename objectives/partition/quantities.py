@@ -20,6 +20,8 @@ class Workloads:
 
     graphs: tuple[tuple[Graph, ...], ...]
     """For each program one graph per cache configuration."""
+    partial: tuple[str, ...] = ()
+    """Sentences on the parts of programs that profiles do not contain."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,7 +51,9 @@ class Workloads:
         OSError
             If it cannot be read, or there is nothing at the path.
         """
-        return cls(load_programs(path, _graphs, "*.json"))
+        programs = load_programs(path, lambda *given: (_graphs(*given), _partial(*given)), "*.json")
+        graphs, partial = zip(*programs, strict=True)
+        return cls(graphs, tuple(filter(None, partial)))
 
 
 def _graphs(program: Program, name: str) -> tuple[Graph, ...]:
@@ -63,6 +67,11 @@ def _graphs(program: Program, name: str) -> tuple[Graph, ...]:
     return tuple(graph(program, name, cache) for cache in range(len(program.settings.caches)))
 
 
+def _partial(program: Program, name: str) -> str:
+    threads = program.threads if isinstance(program, Profile) else None
+    return f"{name}: {threads.limitation}." if threads else ""
+
+
 # --------------------------------------------------------------------------------------- quantities
 
 Profiles: TypeAlias = Annotated[
@@ -71,6 +80,7 @@ Profiles: TypeAlias = Annotated[
         Workloads.load,
         "profile of a program, or a folder of them",
         Workloads.greatest,
+        unknown=lambda workloads: workloads.partial,
         names=lambda workloads: {"workload": workloads.names},
     ),
 ]

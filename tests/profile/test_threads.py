@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import dse
 from dse.problems import InputError
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import Options, build_program, profile_program
@@ -402,6 +403,26 @@ def test_if_a_worker_computes_everything_all_answers_begin_with_it(tmp_path: Pat
     assert 'about = "Most of the program is not in this profile' in draft
     assert "of the profiled thread's time with all that it calls" in draft
     assert "% of the time with" not in draft
+
+
+@pytest.mark.parametrize("question", ["communication", "partition"])
+def test_a_few_other_threads_are_named_in_the_draft_and_in_the_answer(
+    tmp_path: Path, question: str
+) -> None:
+    target = tmp_path / "p.json"
+    profile = profile_program(Options((source(tmp_path, ALL_IN_ONE),), libraries=False))
+    assert profile.threads is not None
+    few = profile.threads.model_copy(update={"cpu_fraction": 0.13})
+    profile.model_copy(update={"threads": few}).save(target)
+    draft, study = from_profile(tmp_path / "s.toml", target, question).text, tmp_path / "s.toml"
+    first, *lines = draft.splitlines()
+    assert "thread" not in first
+    assert "# The profile does not contain 1 other thread (compute), with 13 % of" in draft
+    assert "# All times and speedups are of the profiled thread." in lines
+    assert "# of the profiled thread" in next(x for x in lines if x.startswith("maximize"))
+    study.write_text(draft)
+    verdict = dse.load(study).run().answer().verdict
+    assert "the profile does not contain 1 other thread (compute), with 13 % of" in verdict
 
 
 def test_a_main_that_only_joins_has_no_draft(tmp_path: Path) -> None:

@@ -317,6 +317,11 @@ class Threads(_Part):
             return f"most of the program is not in this profile: {part} is in {there}"
         return f"the profile does not contain {there}, with {part}"
 
+    @property
+    def limitation(self) -> str:
+        """The same, and its effect on the numbers of a study."""
+        return f"{self.words}; all times and speedups are of the profiled thread"
+
 
 class Document(_Part):
     """The fields of a profile: blocks, edges, memory, functions and the data between them."""

@@ -215,7 +215,8 @@ def resolve(
     if kernels:
         kernels.check_names(evaluator, findings)
     check_missing(findings, evaluator)
-    check_effects(file, findings, evaluator)
+    shown = {name for _, write in code.sections for name in getattr(write, "needs", ())}
+    check_effects(file, findings, evaluator, shown)
     check_sections(code, model_graph, file.inputs, findings)
     check_curves(scope, curves)
     findings.finish_stage()

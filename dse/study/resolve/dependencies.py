@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from dse.evaluate.criteria import Conditions
@@ -73,10 +73,13 @@ def check_missing(findings: Findings, evaluator: Evaluator) -> None:
         findings.add(Place("inputs"), message, remedy)
 
 
-def check_effects(file: StudyFile, findings: Findings, evaluator: Evaluator) -> None:
+def check_effects(
+    file: StudyFile, findings: Findings, evaluator: Evaluator, shown: Collection[str]
+) -> None:
     """Check that every variable affects a target, and every objective depends on a variable.
 
-    Inputs without effect, and variables that affect some objectives only, are noted.
+    Inputs without effect, and variables that affect some objectives only, are noted. Inputs that
+    sections of the report need (`shown`) have one.
     """
     model_graph, reached = evaluator.model_graph, list_reaches(evaluator)
     used = set[str]().union(*(names for _, names in _live_names(evaluator)))
@@ -96,7 +99,8 @@ def check_effects(file: StudyFile, findings: Findings, evaluator: Evaluator) -> 
         elif reach.unmoved:
             findings.notes.append(f"{key} does not affect {', '.join(reach.unmoved)}")
     for name in model_graph.constants:
-        if name not in used and name in file.inputs and name != "clock":  # it converts texts
+        idle = name not in used and name not in shown
+        if idle and name in file.inputs and name != "clock":  # it converts texts
             findings.notes.append(unused_note(name))
 
 

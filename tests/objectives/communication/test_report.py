@@ -154,6 +154,9 @@ def test_sections_tell_limits_verdicts_and_laws(rotate: Ran) -> None:
     assert not verdict.loc["putchar", "worth"]
     assert str(verdict["sensitivity"]["putchar"]).startswith("divide overhead and latency")
     assert (verdict["worth"] == (verdict["bytes a call [B]"] > verdict["break-even [B]"])).all()
+    known = verdict["computing at most"].dropna()  # critical paths were not measured
+    assert (known <= setting_of(*rotate).computation_factor).all()
+    assert "critical paths were not measured" in judged.text
     program = load_dataflow(STUDIES / "profiles/rotate/iterative-128.json")
     cut = best_cut(program.including(["getchar", "load", "putchar"]), setting_of(*rotate))
     assert len(cut.paths) > 1

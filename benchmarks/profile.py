@@ -6,6 +6,8 @@ Native is the program as it is profiled, without instrumentation: the same compi
 (-O1, nothing inlined). Callgrind runs on that same binary. Every figure is a median over the runs,
 in seconds of the processor's work, divided by native's; the column "-O2" is native's own slow-down
 over the program at -O2. Callgrind runs once a program: it takes long and varies little beside that.
+The column "second" is the run under valgrind that counts instructions of libraries, 0 if the
+profile needs none. "all" has no second run; the comparison with callgrind adds it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from typing import Any
 
 from dse.profile.build.frontend import faithful, library_calls
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import Options, build_program
+from dse.profile.command import Options, build_program, libraries_matter
+from dse.profile.command import measure as run_built
 from dse.profile.run.run import environment
 
 PROGRAMS = Path(__file__).parents[1] / "studies" / "programs"
@@ -33,7 +36,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "caches": {"transfers": False},
     "all": {},
 }
-LIMITS = {"counts": 2.0, "caches": 20.0, "all": 60.0}
+LIMITS = {"counts": 2.0, "caches": 25.0}
+MEDIAN = 0.9
+"""Of the time of callgrind, at most, for a profile with its second run."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +152,13 @@ def measure(name: str, load: Load, runs: int) -> dict[str, float]:
             row[variant] = median(command, given, runs) / base
             if variant == "all":
                 row["MiB"] = peak(command, given)
-        tool = ["valgrind", "--tool=callgrind", "--cache-sim=yes", "--collect-jumps=yes"]
-        out = f"--callgrind-out-file={folder / 'callgrind'}"
-        row["callgrind"] = once([*tool, out, *plain], given) / base
+        tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'callgrind'}"]
+        with given.open("rb") as stdin:
+            again = libraries_matter(run_built(built, stdin=stdin, stdout=subprocess.DEVNULL))
+        second = [*tool, "-q", "--separate-threads=yes", *plain]
+        row["second"] = once(second, given) / base if again else 0.0
+        row["callgrind"] = once([*tool, "--cache-sim=yes", "--collect-jumps=yes", *plain], given)
+        row["callgrind"] /= base
     print(f"{name:17}" + "".join(f"{value:11.2f}" for value in row.values()), flush=True)
     return row
 
@@ -160,7 +169,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     given = parser.parse_args()
     chosen = {n: w for n, w in loads().items() if not given.programs or n in given.programs}
-    heads = ["native s", "native MiB", "-O2", *VARIANTS, "MiB all", "callgrind"]
+    heads = ["native s", "native MiB", "-O2", *VARIANTS, "MiB all", "second", "callgrind"]
     print(f"{'':17}" + "".join(f"{head:>11}" for head in heads))
     rows = {name: measure(name, load, given.runs) for name, load in chosen.items()}
     wrong = [
@@ -169,12 +178,12 @@ def main() -> None:
         for variant, limit in LIMITS.items()
         if row[variant] > limit
     ]
-    ratios = {name: row["all"] / row["callgrind"] for name, row in rows.items()}
-    wrong += [f"{name}: slower than callgrind" for name, ratio in ratios.items() if ratio >= 1]
+    ratios = {n: (row["all"] + row["second"]) / row["callgrind"] for n, row in rows.items()}
+    wrong += [f"{n}: {ratio:.2f} of callgrind's time" for n, ratio in ratios.items() if ratio > 1]
     middle = statistics.median(ratios.values())
     print(f"everything against callgrind: median {middle:.2f}, worst {max(ratios.values()):.2f}")
-    if middle >= 1 / 3:
-        wrong.append("the median is not below a third of callgrind's")
+    if middle > MEDIAN:
+        wrong.append(f"the median is above {MEDIAN} of callgrind's time")
     print("\n".join(wrong) or "every bound is kept")
     sys.exit(bool(wrong))
 

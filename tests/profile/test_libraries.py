@@ -83,6 +83,37 @@ def test_work_of_libraries_is_that_of_another_build(tmp_path: Path) -> None:
     assert "filter" in program.candidates
 
 
+LONG = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static int v[100000];
+static int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int main(void) {
+    unsigned s = 1;
+    for (int k = 0; k < 10; k++)
+        for (int i = 0; i < 100000; i++) { s = s * 1664525u + 1013904223u; v[i] = s >> 8; }
+    qsort(v, CALLED, sizeof *v, below);
+    printf("%d\n", v[7]);
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("called", "transfers", "again"), [(0, True, False), (100000, True, True), (9, False, False)]
+)
+def test_a_program_runs_again_only_if_libraries_may_matter(
+    tmp_path: Path, called: int, transfers: bool, again: bool
+) -> None:
+    """Printing is a call in ten million instructions; a single call of qsort is most of them."""
+    needs("valgrind")
+    path = source(tmp_path, LONG.replace("CALLED", str(called)))
+    options = Options((path,), caches=(), transfers=transfers)
+    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    assert profile.run.libraries_counted == again
+    assert not profile.notes
+
+
 def test_callbacks_and_circles_are_divided() -> None:
     """A library function calls a helper that calls itself, and calls the program back."""
     costs = CallgrindCosts(program="program")

@@ -511,9 +511,9 @@ def heatmap_cells(part: Heatmap) -> dict[str, Any]:
     if part.log:
         shown[~(shown > 0)] = np.nan
     finite = shown[np.isfinite(shown)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    place = np.log(shown / low) / np.log(high / low or 2.0) if part.log else shown - low
-    place = place / ((1.0 if part.log else high - low) or 1.0)
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (1.0, 1.0)
+    place = np.log(shown / low) if part.log else shown - low
+    place = place / (float(np.log(high / low) if part.log else high - low) or 1.0)
     written = values.size <= _WRITTEN
 
     def cell(row: int, column: int) -> tuple[str, float, str] | None:

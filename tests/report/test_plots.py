@@ -204,6 +204,9 @@ def test_plots_of_sections_are_json_and_keep_the_numbers() -> None:
     ((name, cells),) = heat["rows"]
     assert (name, heat["unit"], heat["ends"]) == ("r", "KiB", ["2", "8"])
     assert cells == [("2", 0.0, "r → a: 2,048 B"), None, ("8", 1.0, "r → c: 8,192 B")]
+    for value, cell in ((8.0, ("8", 0.0, "r → a: 8 B")), (0.0, None)):  # one value, and none
+        alike = heatmap_cells(Heatmap("h", ["r"], ["a", "b"], [[value, value]], "B", log=True))
+        assert alike["rows"][0][1][0] == cell
     tree = tree_blocks(Tree("t", ["a", "b", "c"], [-1, 0, 1], [4.0, 3.0, 1.0]))
     assert [(name, parent, value) for name, parent, value, *_ in tree] == [
         *(("a", -1, 4.0), ("b", 0, 3.0), ("c", 1, 1.0))

@@ -44,6 +44,7 @@ _GENERATION = 8  # 95 % of the hypervolume with fewer designs than generations o
 _FIRST = 16  # evenly spread designs of the first generation, at least
 _FIRST_PER_AXIS = 2  # half of both misses the feasible part of `rotate`, twice costs designs
 _POOL = 400  # neighbours one move away, two moves away, and of before, that are looked at
+_POOL_PER_DESIGN = 150  # of a generation, two moves away: one at a time, each design has new ones
 _GAPS = 0.5  # of a generation fills gaps in the front; the rest are the most probable designs
 _BLOCK = 256  # neighbours compared with the front at once
 _MIN_ERROR = 1e-9  # of the front's width
@@ -188,8 +189,9 @@ class _Guided:
                 return near, state.waiting
             random = rng.random((count, state.unit.shape[1]))
             return visited.visit(random, count, rng, state.unit), state.waiting
-        two_moves = axes.random_neighbours(parents, _POOL, rng)
-        mixtures = axes.mixtures(parents, _POOL // 2, rng)
+        others = max(_POOL, _POOL_PER_DESIGN * count)
+        two_moves = axes.random_neighbours(parents, others, rng)
+        mixtures = axes.mixtures(parents, others // 2, rng)
         far = axes.unit(np.concatenate([two_moves, mixtures]))
         far = self._drop_dominated(visited.find_new(far))
         waiting = visited.find_new(state.waiting)
@@ -214,28 +216,34 @@ class _Guided:
         return unit[~self._surrogate.are_dominated(self._axes.places(unit))]
 
     def _select(self, pool: Array, count: int, gaps: int) -> tuple[NDArray[np.int64], Array]:
-        """Return the best of a pool, and how probable it is that each is on the front."""
-        surrogate = self._surrogate
-        mean, error, feasible = surrogate.predict(self._axes.places(pool))
-        if len(surrogate.front) == 0:
-            return np.argsort(-feasible, kind="stable")[:count], feasible
-        errors = np.maximum(error, _MIN_ERROR * surrogate.width)
-        margin = _margin_to_front(mean, errors, surrogate.points)
-        probability = feasible * ndtr(margin)
-        optimistic = mean - error
-        gap = distance_beyond(optimistic, surrogate.points, surrogate.width)
-        rows: list[int] = []
+        """Return the best of a pool, and how probable it is that each is on the front.
+
+        Each design that is selected counts as evaluated, with its expected values ("kriging
+        believer": Ginsbourger, Le Riche and Carraro, 2010): it reduces the errors of the others,
+        so a generation does not contain the same step several times.
+        """
+        surrogate, rows = self._surrogate, list[int]()
+        expected = surrogate.predict(self._axes.places(pool))
+        has_front, front = len(surrogate.front) > 0, surrogate.points
+        probability = feasible = expected.feasible
         while len(rows) < min(count, len(pool)):
-            merit = np.maximum(gap, 0.0) * feasible
+            if has_front:
+                errors = np.maximum(expected.error, _MIN_ERROR * surrogate.width)
+                merit = feasible * ndtr(_margin_to_front(expected.mean, errors, front))
+            else:
+                merit = expected.feasible
+            if not rows:
+                probability = merit.copy()
+            if has_front and len(rows) < gaps:
+                optimistic = expected.mean - expected.error
+                gap = distance_beyond(optimistic, front, surrogate.width)
+                gap = np.maximum(gap, 0.0) * feasible
+                gap[rows] = 0.0
+                merit = gap if gap.any() else merit
             merit[rows] = -1.0
-            row = int(np.argmax(merit))
-            if merit[row] <= 0.0 or len(rows) >= gaps:
-                merit = feasible * ndtr(margin)
-                merit[rows] = -1.0
-                row = int(np.argmax(merit))
-            rows.append(row)  # the others are compared with its expected values, too
-            gap = np.minimum(gap, ((mean[row] - optimistic) / surrogate.width).max(axis=1))
-            margin = np.minimum(margin, ((mean[row] - mean) / errors).max(axis=1))
+            rows.append(int(np.argmax(merit)))
+            front = np.concatenate([front, expected.mean[rows[-1:]]])
+            expected.select(rows[-1])
         return np.array(rows), probability
 
 

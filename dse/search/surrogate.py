@@ -7,7 +7,7 @@ logarithm if they are positive, and constraints by the inverse hyperbolic sine o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,20 +108,20 @@ class Surrogate:
         """Return the rows of the designs nearest to the front, or to being feasible."""
         return self._order[:count]
 
-    def predict(self, places: Places) -> tuple[Array, Array, Array]:
-        """Return the expected objectives on the scale of `points`, their errors, P(feasible)."""
+    def predict(self, places: Places) -> Prediction:
+        """Return the expected objectives of designs, their errors and P(feasible)."""
         columns, _ = self._axes.columns(places)
         count = len(self._directions)
         mean = np.tile(np.nan_to_num(self._values[self._order[0]]), (len(places), 1))
-        error = np.zeros_like(mean)
-        feasible = np.ones(len(places))
+        objectives: dict[int, Expected] = {}
+        violations = []
         for output, kriging in self._krigings.items():
-            value, deviation = kriging.predict(columns)
+            expected = kriging.predict(columns)
             if output < count:
-                mean[:, output], error[:, output] = value, deviation
+                mean[:, output], objectives[output] = expected.mean, expected
             else:
-                feasible *= ndtr(-value / np.maximum(deviation, 1e-12))
-        return mean, error, feasible
+                violations.append(expected)
+        return Prediction(mean, objectives, violations)
 
     def are_dominated(self, places: Places) -> NDArray[np.bool_]:
         """Return which designs a front design dominates or equals, by the models' declarations."""
@@ -180,6 +180,45 @@ class Surrogate:
         return np.argsort(distance, kind="stable")
 
 
+class Prediction:
+    """The expected objectives of designs on the scale of `Surrogate.points`, and P(feasible).
+
+    Parameters
+    ----------
+    mean : ndarray, shape (designs, objectives)
+    objectives : mapping of int to Expected
+        The objectives that kriging has learned; the others are the same for all designs.
+    violations : sequence of Expected
+        The violations of the constraints that some design broke.
+    """
+
+    def __init__(
+        self, mean: Array, objectives: Mapping[int, Expected], violations: Sequence[Expected]
+    ) -> None:
+        self.mean, self._learned, self._violations = mean, objectives, violations
+
+    @property
+    def feasible(self) -> Array:
+        """The probability that each design is feasible."""
+        feasible = np.ones(len(self.mean))
+        for expected in self._violations:
+            feasible *= ndtr(-expected.mean / np.maximum(expected.error, 1e-12))
+        return feasible
+
+    @property
+    def error(self) -> Array:
+        """The errors, shape (designs, objectives)."""
+        error = np.zeros_like(self.mean)
+        for k, expected in self._learned.items():
+            error[:, k] = expected.error
+        return error
+
+    def select(self, row: int) -> None:
+        """Reduce the errors as if a design had its expected values."""
+        for expected in (*self._learned.values(), *self._violations):
+            expected.select(row)
+
+
 def learning_scale(points: Array, signs: Array) -> Array:
     """Return objectives, less being better, on the scale on which they are learned.
 
@@ -216,6 +255,7 @@ def distance_beyond(points: Array, front: Array, width: Array) -> Array:
 _MAX_FITTED = 160  # designs that lengths are learned from: the cost grows with the third power
 _MAX_ITERATIONS = 25  # of the optimizer
 _JITTER = 1e-8
+_MIN_LEFT = 1e-10  # of the variance at a point
 _START, _NOISE = -0.5, -9.0  # logarithms of inverse lengths and of the noise's variance
 
 
@@ -245,19 +285,58 @@ class Kriging:
         self._mean, self._spread = values.mean(), values.std() or 1.0
         self._points = points * self._scale
         matrix = _kernel(_square_distances(self._points, self._points))[0]
-        matrix[np.diag_indices_from(matrix)] += np.exp(lengths[-1]) + _JITTER
+        self._noise = float(np.exp(lengths[-1])) + _JITTER
+        matrix[np.diag_indices_from(matrix)] += self._noise
         self._factor = cho_factor(matrix, lower=True, check_finite=False)
         unit = (values - self._mean) / self._spread
         self._weights = cho_solve(self._factor, unit, check_finite=False)
         self._variance = max(float(unit @ self._weights) / len(values), 1e-9)
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
-        """Return the expected values at other points, and their standard deviations."""
-        near = _kernel(_square_distances(points * self._scale, self._points))[0]
+    def predict(self, points: Array) -> Expected:
+        """Return the expected values at other points."""
+        scaled = points * self._scale
+        near = _kernel(_square_distances(scaled, self._points))[0]
         explained = solve_triangular(self._factor[0], near.T, lower=True, check_finite=False)
-        left = np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), 1e-10)
+        left = np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), _MIN_LEFT)
         mean = self._mean + self._spread * (near @ self._weights)
-        return mean, self._spread * np.sqrt(left * self._variance)
+        scale = self._spread * np.sqrt(self._variance)
+        return Expected(mean, scaled, explained, left, scale, self._noise)
+
+
+class Expected:
+    """The expected values of points, and their errors beside the points that were selected.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (points,)
+    """
+
+    def __init__(
+        self, mean: Array, points: Array, explained: Array, left: Array, scale: float, noise: float
+    ) -> None:
+        self.mean = mean
+        self._points, self._explained, self._left = points, explained, left
+        self._scale, self._noise = scale, noise
+        self._selected: list[Array] = []
+
+    @property
+    def error(self) -> Array:
+        """The standard deviations, shape (points,)."""
+        return np.asarray(self._scale * np.sqrt(self._left))
+
+    def select(self, row: int) -> None:
+        """Reduce the errors as if a point was evaluated, with its expected value.
+
+        The errors of a Gaussian process do not depend on the values (Rasmussen and Williams,
+        equation 2.26). The point is one more row of the triangular factor.
+        """
+        kernel = _kernel(_square_distances(self._points, self._points[row : row + 1]))[0][:, 0]
+        rest = kernel - self._explained[:, row] @ self._explained
+        for before in self._selected:
+            rest -= before[row] * before
+        more = rest / np.sqrt(self._left[row] + self._noise)
+        self._selected.append(more)
+        self._left = np.maximum(self._left - more**2, _MIN_LEFT)
 
 
 def learn_lengths(

@@ -226,21 +226,30 @@ def test_kriging_is_the_conditional_of_a_normal_distribution() -> None:
     points, asked = rng.random((30, 3)), rng.random((5, 3))
     values = np.sin(3 * points[:, 0]) + points[:, 1]
     lengths = np.array([0.5, -0.3, -np.inf, -12.0])
-    mean, deviation = Kriging(points, values, np.array([0, 1, 2]), lengths).predict(asked)
+    expected = Kriging(points, values, np.array([0, 1, 2]), lengths).predict(asked)
 
     def kernel(one: Floats, other: Floats) -> float:
         far = np.sqrt(5 * (((one - other) * np.exp(lengths[:3])) ** 2).sum())
         return float((1 + far + far**2 / 3) * np.exp(-far))
 
-    matrix = np.array([[kernel(a, b) for b in points] for a in points])
-    matrix += (np.exp(-12.0) + 1e-8) * np.eye(30)
+    def solved(known: Floats) -> tuple[Floats, Floats]:
+        """Return covariances with known points, and these by the inverse matrix."""
+        near = np.array([[kernel(a, b) for b in known] for a in asked])
+        matrix = np.array([[kernel(a, b) for b in known] for a in known])
+        return near, near @ np.linalg.inv(matrix + (np.exp(-12.0) + 1e-8) * np.eye(len(known)))
+
     unit = (values - values.mean()) / values.std()
-    near = np.array([[kernel(a, b) for b in points] for a in asked])
-    inverse = np.linalg.inv(matrix)
-    variance = unit @ inverse @ unit / 30
-    assert mean == pytest.approx(values.mean() + values.std() * near @ inverse @ unit, rel=1e-6)
-    left = 1 - np.einsum("ij,jk,ik->i", near, inverse, near)
-    assert deviation == pytest.approx(values.std() * np.sqrt(left * variance), rel=1e-3)
+    near, weights = solved(points)
+    matrix = np.array([[kernel(a, b) for b in points] for a in points])
+    variance = unit @ np.linalg.inv(matrix + (np.exp(-12.0) + 1e-8) * np.eye(30)) @ unit / 30
+    assert expected.mean == pytest.approx(values.mean() + values.std() * weights @ unit, rel=1e-6)
+    left = 1 - (near * weights).sum(axis=1)
+    assert expected.error == pytest.approx(values.std() * np.sqrt(left * variance), rel=1e-3)
+    for row in (3, 1):  # a selected point is one more known point
+        expected.select(row)
+    near, weights = solved(np.concatenate([points, asked[[3, 1]]]))
+    left = 1 - (near * weights).sum(axis=1)
+    assert expected.error == pytest.approx(values.std() * np.sqrt(left * variance), rel=1e-2)
 
 
 def test_lengths_tell_which_axes_move_the_values() -> None:
@@ -252,10 +261,10 @@ def test_lengths_tell_which_axes_move_the_values() -> None:
     assert found[0] > found[1] + 0.5
     assert np.isneginf(found[2])
     asked = rng.random((50, 3))
-    mean, deviation = Kriging(points, values, np.array([0, 1, 2]), found).predict(asked)
-    error = np.abs(mean - np.sin(6 * asked[:, 0]) - 0.1 * asked[:, 1])
+    expected = Kriging(points, values, np.array([0, 1, 2]), found).predict(asked)
+    error = np.abs(expected.mean - np.sin(6 * asked[:, 0]) - 0.1 * asked[:, 1])
     assert error.max() < 0.05
-    assert np.mean(error <= 3 * deviation) > 0.9
+    assert np.mean(error <= 3 * expected.error) > 0.9
     squares = (points.T[:2, :, None] - points.T[:2, None]) ** 2
     unit = (values - values.mean()) / values.std()
 

@@ -393,6 +393,7 @@ def find_steps(
             row = int(rows[np.lexsort((worse[rows, i], price))[0]])
             numbers = design, int(front.designs.index[row])
             settings = list_settings(evaluator, *(values_of(result, n) for n in numbers))
-            text = str(replace(_front_change(front, own * signs, row), settings=settings))
+            change = replace(_front_change(front, own * signs, row), settings=settings)
+            text = change.effects_first
         steps[f"{percent(STEP)} {more} {worded(objective.name)}"] = text
     return steps

@@ -199,6 +199,12 @@ class Change:
         """The product of all factors, as a logarithm: above 0 if it gains more than it costs."""
         return float(trades(np.array([[effect.gain for effect in self.effects]]))[0])
 
+    @property
+    def effects_first(self) -> str:
+        """The change in words, its effects before its settings."""
+        effects = ", ".join(f"{worded(e.objective)} {e.change}" for e in self.effects)
+        return f"{effects} (design {self.design}: {', '.join(map(str, self.settings))})"
+
     def on(self, objective: str) -> Effect:
         """Return the effect on an objective."""
         return next(e for e in self.effects if e.objective == objective)

@@ -206,7 +206,7 @@ class Explanation:
             return ""
         first = min(found, key=lambda s: (s.set_by == STUDY, -s.gain))
         change = " → ".join(first.shown)
-        return f"{worded(first.label)} {change}: {worded(objective)} {first.gain_text}"
+        return f"{worded(first.label)} {change}: {worded(objective)} {first.gain_text} better"
 
     def bottlenecks(self) -> pd.DataFrame:
         """Return the inputs that are bottlenecks, best gain first: no advice."""

@@ -443,9 +443,8 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
         target = f" that meets {study.target.reach}" if study.target is not None else ""
         return f"No design {where}{target} is beneficial: {best}."
     if study.target is None and not beneficial.all():
-        count = int((~beneficial).sum())
-        of = f"{count:,} of {result.front.size} on the front"
-        return f"{of} {'is' if count == 1 else 'are'} not beneficial."
+        of = f"{int(beneficial.sum()):,} of {result.front.size}"
+        return f"{of} on the front {'is' if beneficial.sum() == 1 else 'are'} beneficial."
     return ""
 
 

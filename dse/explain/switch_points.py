@@ -259,15 +259,19 @@ class SwitchPoints:
     @property
     def fields(self) -> dict[str, str]:
         """The nearest switch points, for an answer."""
-        none = "none " if self.searched.startswith(_AMONG) and not self.points else ""
-        texts = [*map(str, self.points[:_LISTED]), f"{none}{self.searched}"]
-        return {"switch points": "; ".join(texts)}
+        return {"switch points": "; ".join([*map(str, self.points[:_LISTED]), self._none])}
 
     @property
     def lines(self) -> list[tuple[str, str]]:
         """All switch points with the variables that differ, as labels and texts."""
         lines = [("switch point", f"{p}: {p.texts[-1]}") for p in self.points]
-        return [*lines, ("switch points", self.searched)]
+        return [*lines, ("switch points", self._none)]
+
+    @property
+    def _none(self) -> str:
+        """The search, after the word none if it found nothing."""
+        none = self.searched.startswith(_AMONG) and not self.points
+        return f"none {self.searched}" if none else self.searched
 
     @property
     def table(self) -> Table:

@@ -164,7 +164,7 @@ def _explain_host(evaluator: Evaluator, system: System, point: Points, kernel: s
             if bad
         ]
         why = ", ".join(names) or "a constraint"
-        return f"all its {len(others)} designs violate {why}, with the other kernels as they are"
+        return f"all its {len(others)} designs violate: {why} (the other kernels are as they are)"
     signed, own = rest.objectives[feasible] * evaluator.signs, now.objectives[0] * evaluator.signs
     main = int(np.argmin(np.where(signed < own, 0, 1).sum(axis=0)))
     better = signed[:, main] < own[main]
@@ -172,8 +172,8 @@ def _explain_host(evaluator: Evaluator, system: System, point: Points, kernel: s
         return f"none of {len(feasible)} feasible designs is better in any objective"
     best = int(feasible[np.argmin(signed[:, main])])
     effects = compare_objectives(evaluator.objectives, now.objectives[0], rest.objectives[best])
-    changed = ", ".join(str(effect) for effect in effects if effect.before != effect.after)
-    return f"the best design has {changed}"
+    changed = (f"{worded(e.objective)} {e.change}" for e in effects if e.before != e.after)
+    return f"the best design changes {', '.join(changed)}"
 
 
 # The report

@@ -103,7 +103,8 @@ def _prefix(size: float, unit: str) -> tuple[float, str]:
     if unit == "B":
         power = 0 if size < _FIRST_BYTES else min(4, int(math.log2(size) // 10))
     else:
-        power = max(-4, min(3, math.floor(math.log10(size) / 3))) + 4
+        most = 0 if unit == "s" else 3  # nobody writes ks
+        power = max(-4, min(most, math.floor(math.log10(size) / 3))) + 4
     prefix, scale = list(table.items())[power]
     return scale, prefix + unit
 

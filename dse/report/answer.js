@@ -112,10 +112,10 @@ function answerLines(row, isRecommended) {
   const add = (label, ...words) => { if (words.some(Boolean)) lines.push(make("div", {}, make("dt", {}, label), make("dd", {}, ...words))); };
   if (explained) {
     const [top] = explained.sensitivities.filter((item) => item.bottleneck && item.objective === overview.main);
-    const better = top ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained}` : "";
+    const better = top ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained} better` : "";
     add("Bottleneck", [explained.limits, better].filter(Boolean).join("; ") || nearestLimit(row));
     const next = nextStep(explained.changes);
-    if (isRecommended) add("Next step", next ? stepWords(next) : "no single change within the space gains more than it costs");
+    if (isRecommended) add("Next step", next ? stepWords(next) : "no change of one variable raises the Nash product");
   } else {
     add("Bottleneck", nearestLimit(row));
     add("More", make("code", {}, data.explain + designs[row]));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections import Counter
@@ -30,7 +31,7 @@ _SHORTENED = (
     *("Trade-off",) * 3, "Next step", "Confidence", "Bottleneck", "Changes at", "Notes", "Worse"
 )  # fmt: skip
 _VERDICT = ("feasible", "on the front", "target", "benefit", "violation", "repair")
-_NO_CHANGE = "no single change within the space gains more than it costs"
+_NO_CHANGE = "no change of one variable raises the Nash product"
 _KERNELS = 6  # lines of kernels
 _WHAT_IF = 8  # rows of a what-if table
 _SWITCHES = 6  # rows of a table of switch points
@@ -169,7 +170,8 @@ def _describe_search(result: Result) -> tuple[str, str]:
         designs = f"{certificate.evaluated:,} of {plural(certificate.designs, 'design')}"
     text = f"{designs}, {certificate.feasible:,} feasible, {front}"
     if certificate.method == "bound" and certificate.complete:
-        text = f"{designs}, {certificate.evaluated:,} of them evaluated, {front}"
+        some = certificate.evaluated < (certificate.designs or math.inf)
+        text = f"{designs}, {certificate.evaluated:,} of them evaluated, {front}" if some else text
     return _label_search(certificate), text
 
 
@@ -293,7 +295,7 @@ def _bottlenecks(explanation: Explanation, width: int) -> list[str]:
         gains: dict[str, list[str]] = {}
         for each in found:
             if (each.set_by == STUDY) == own:
-                gain = f"{worded(each.objective)} {each.gain_text}"
+                gain = f"{worded(each.objective)} {each.gain_text} better"
                 gains.setdefault(worded(each.label), []).append(gain)
         texts = [f"{name}: {', '.join(parts)}" for name, parts in gains.items()]
         lines += make_field(label, "; ".join(texts), width, 2)
@@ -304,7 +306,7 @@ def _what_if(result: Result, explanation: Explanation, width: int) -> list[str]:
     """Return the changes of one variable as a table, one column per objective."""
     changes = [change for change in explanation.advice if change.settings][:_WHAT_IF]
     if not changes:
-        return make_field("No change", explanation.no_change, width)
+        return make_field("No change", explanation.no_change, width, 2)
     heads = ["What if", *(worded(o.name) for o in result.objectives), "design"]
     rows = [[_head(change), *_effects(change), str(change.design or "")] for change in changes]
     return make_table(heads, rows, width)

@@ -35,7 +35,7 @@ REPORT = (
 QUESTIONS = {
     "compress": "Should compression move to an engine that 64 threads share?",
     "compress_system": "Which functions of a compressor get engines on one chip?",
-    "cpu_accelerator": "Where should an accelerator join the caches of a CPU?",
+    "cpu_accelerator": "Which cache level should an accelerator share with the CPU?",
     "crypto": "Which AES engine, behind which interface, shared by how many threads?",
     "gpu_memory": "What does a GPU gain if its memory is nearer?",
     "jpeg": "Which functions of a JPEG decoder become hardware?",
@@ -44,7 +44,7 @@ QUESTIONS = {
     "server": "Does a 64-core server need engines for AES-GCM and compression?",
     "shared_pipeline": "How long should each stream hold a shared pipeline?",
     "soc": "Which of six kernels get engines within 60 kLUT?",
-    "sparc_evolution": "Which generation of crypto hardware is beneficial from which size?",
+    "sparc_evolution": "Which of five AES accelerators is the fastest for small and for large calls?",
 }
 
 

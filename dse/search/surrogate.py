@@ -304,7 +304,7 @@ class Kriging:
 
 
 class Expected:
-    """The expected values of points, and their errors beside the points that were selected.
+    """The expected values of points, and their errors, given the points that were selected.
 
     Attributes
     ----------

@@ -214,7 +214,7 @@ class _Rewriter:
         return lines, result
 
     def _left_loops(self, name: str) -> list[int]:
-        """Return the loops between a value and its use: their ends select the value."""
+        """Return the loops between a value and its use: their exits select the value."""
         home = self._homes.get(name)
         loops = self._flow.loops
         return [] if home is None else members(loops[home] & ~loops[self._at])

@@ -164,7 +164,7 @@ def _explain_host(evaluator: Evaluator, system: System, point: Points, kernel: s
             if bad
         ]
         why = ", ".join(names) or "a constraint"
-        return f"all its {len(others)} designs violate: {why} (the other kernels are as they are)"
+        return f"all its {len(others)} designs violate: {why}, with the other kernels as they are"
     signed, own = rest.objectives[feasible] * evaluator.signs, now.objectives[0] * evaluator.signs
     main = int(np.argmin(np.where(signed < own, 0, 1).sum(axis=0)))
     better = signed[:, main] < own[main]

@@ -16,7 +16,8 @@ from tests.docs.pages import ROOT, load_script
 
 PAGES = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md"))
 LESSONS = [f"tutorials/{name}" for name in PAGES if name not in {"index", "scripts"}]
-RECIPES = [f"how-to/{n}" for n in ("catalog", "compare", "export", "override", "resume", "target")]
+_RECIPES = ("catalog", "compare", "export", "override", "report-section", "resume", "target")
+RECIPES = [f"how-to/{name}" for name in _RECIPES]
 _BLOCK = re.compile(r'^```(\w+)(?: title="([\w.-]+)")?\n(.*?)^```', re.MULTILINE | re.DOTALL)
 
 

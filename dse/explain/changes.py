@@ -202,7 +202,7 @@ class Change:
     @property
     def effects_first(self) -> str:
         """The change in words, its effects before its settings."""
-        effects = ", ".join(f"{worded(e.objective)} {e.change}" for e in self.effects)
+        effects = ", ".join(str(e) for e in self.effects if e.before != e.after)
         return f"{effects} (design {self.design}: {', '.join(map(str, self.settings))})"
 
     def on(self, objective: str) -> Effect:

@@ -203,7 +203,8 @@ class Change:
     def effects_first(self) -> str:
         """The change in words, its effects before its settings."""
         effects = ", ".join(str(e) for e in self.effects if e.before != e.after)
-        return f"{effects} (design {self.design}: {', '.join(map(str, self.settings))})"
+        settings = ", ".join(map(str, self.settings))
+        return f"{effects} (design {self.design}{f': {settings}' if settings else ''})"
 
     def on(self, objective: str) -> Effect:
         """Return the effect on an objective."""

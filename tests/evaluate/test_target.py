@@ -240,7 +240,7 @@ def test_a_tenth_more_against_all_designs_of_the_front() -> None:
             if enough.empty:
                 assert text.startswith("none on the front, the ")
                 continue
-            design = int(text.partition("(design ")[2].partition(")")[0])
+            design = int(text.partition("(design ")[2].partition(":")[0])
             others = [o for o in result.objectives if o.name != name]
             shares = [(enough[o.name] - here[o.name]) * o.sign / here[o.name] for o in others]
             prices = pd.concat(shares, axis=1).clip(lower=0).sum(axis=1)

@@ -136,6 +136,12 @@ def click(chrome: Chrome, element: WebElement) -> None:
     element.click()
 
 
+def fill(chrome: Chrome, element: WebElement, text: str) -> None:
+    """Add a text to a field: the last letter by its key, since the page answers each key."""
+    chrome.execute_script("arguments[0].value += arguments[1]", element, text[:-1])
+    element.send_keys(text[-1])
+
+
 def open_tab(chrome: Chrome, name: str) -> WebElement:
     click(chrome, chrome.find_element(By.ID, f"tab-{name}"))
     return chrome.find_element(By.ID, name)

@@ -12,6 +12,7 @@ import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.remote.webelement import WebElement
 
+import dse
 from dse.api import StudyResult
 from dse.explain.explanation import Explanation
 from dse.model.section import Section
@@ -19,6 +20,7 @@ from dse.report.page import write_report
 from dse.result.record import Cut
 from tests.browser import browser, console, open_report, requests
 from tests.report.examples import STUDY, STUDY_TEXT, Visit, explanations, result
+from tests.toy import written
 
 
 @pytest.fixture(scope="session")
@@ -92,6 +94,14 @@ def page(downloads: Path, found: StudyResult) -> Path:
     path = downloads / "report.html"
     write_report(found, explanations(found, 20), path, STUDY)
     return path
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a study that runs, with all of its sections."""
+    folder = tmp_path_factory.mktemp("run")
+    dse.load(written(folder)).run(folder / "run")
+    return folder / "run" / "report.html"
 
 
 @pytest.fixture

@@ -19,12 +19,11 @@ import dse
 from dse.api import StudyResult
 from dse.explain.explanation import Violation
 from dse.model.section import Heatmap, Lines, Section, Table
-from dse.model.values import number, plural
+from dse.model.values import plural
 from dse.report.page import write_report
 from dse.result.record import Cut
 from tests.browser import click, colored_pixels, console, designs, open_report, open_tab
 from tests.report.examples import NASTY, OPTION, STUDY_TEXT, Visit, explanation, result
-from tests.toy import written
 
 ROOT = Path(__file__).parents[2]
 One = Callable[[str], WebElement]
@@ -81,9 +80,19 @@ def test_every_plot_is_drawn(
 
 
 @pytest.mark.parametrize("objectives", [1, 6])
-def test_any_number_of_objectives(chrome: Chrome, visit: Visit, one: One, objectives: int) -> None:
-    made = visit(result(objectives, 600, sampled=True))
-    assert f"of {plural(len(made.front), 'design')}" in one("#matches").text
+def test_any_number_of_objectives_and_a_thinned_front(
+    chrome: Chrome, visit: Visit, one: One, objectives: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dse.report.payload.HELD", 200)
+    total = len(visit(result(objectives, 2_000, sampled=True)).front)
+    assert (total > 200) == (objectives == 6)
+    if objectives == 6:
+        assert f"This page holds 200 of {total:,} designs" in one("#thinned").text
+        assert one("#matches").text == "200 of 200 designs on this page"
+        assert one("#download").get_attribute("title") == "The 200 designs on this page"
+        assert f"front (200 of {total:,})" in texts(chrome, "#plane .legendtext")
+    else:
+        assert f"of {plural(total, 'design')}" in one("#matches").text
     assert len(texts(chrome, "#tiles .tile")) == objectives
     click(chrome, one("#details > summary"))
     drawn = "#convergence-0 .scatterlayer"
@@ -92,12 +101,20 @@ def test_any_number_of_objectives(chrome: Chrome, visit: Visit, one: One, object
         assert colored_pixels(chrome, open_tab(chrome, name)) > 20
 
 
-def test_equal_designs_are_one_point_of_each_count(chrome: Chrome, visit: Visit, one: One) -> None:
-    made = result(2, 600)
+def test_equal_designs_are_one_point_and_a_click_shows_the_bottlenecks_of_a_design(
+    chrome: Chrome, visit: Visit, one: One
+) -> None:
+    made = result(2, 300)
     (first, copy), names = made.front.designs.index[:2], [o.name for o in made.objectives]
     designs = made.designs.copy()
     designs.loc[copy, names] = designs.loc[first, names].to_numpy()
-    count = len(visit(replace(made, designs=designs)).front)
+    made = replace(made, designs=designs)
+    number = int(made.designs.index[~made.designs["feasible"]][0])
+    violated = (Violation("utilization <= 0.85", "1", 0.9, 0.05),)
+    explained = [explanation(made, int(number)) for number in made.front.designs.index]
+    explained.append(replace(explanation(made, number), violations=violated))
+    visit(made, explained)
+    count = len(made.front)
     assert one("#matches").text == f"{count} of {count} designs ({count - 1} distinct)"
     of_front = "return document.getElementById('plane').data"
     script = f"{of_front}.filter(({{ marker }}) => !/open/.test(marker.symbol))"
@@ -106,6 +123,45 @@ def test_equal_designs_are_one_point_of_each_count(chrome: Chrome, visit: Visit,
     assert sum(row < front for row in drawn) == count - 1
     searched = str(one("#search .facts").get_attribute("textContent"))
     assert "distinct on the front" in " ".join(searched.split())
+    check_click(chrome, made, one)
+    check_infeasible(chrome, number, one)
+
+
+def check_click(chrome: Chrome, made: StudyResult, one: One) -> None:
+    front = made.front.designs
+    before = one("#design-title").text
+    script = "return plane.data.findIndex(({ name }) => name.startsWith('front'))"
+    place = 1 + int(chrome.execute_script(script))
+    point = one(f"#plane .scatterlayer .trace:nth-child({place}) .point")
+    ActionChains(chrome).move_to_element(point).click().perform()
+    WebDriverWait(chrome, 20).until(lambda _: one("#design-title").text != before)
+    number = number_of(one("#design-title").text)
+    change = one("#what-if tbody tr").text
+    assert change.startswith("interface slow → quick")
+    assert f"design {number + 1}" in change
+    assert change.endswith("2 ×2")  # the speedup doubles
+    assert str(front.loc[number, "interface"]) in str(
+        one("#design-values").get_attribute("textContent")
+    )
+    assert texts(chrome, "#tornado thead th")[2:] == ["speedup"]
+    gains = texts(chrome, "#tornado tbody tr")
+    assert 1 <= len(gains) <= 8
+    assert "×" in gains[0]
+    assert len(chrome.find_elements(By.CSS_SELECTOR, "#why .bar")) == 2
+    column = f"design {number}"
+    assert any(column in head for head in texts(chrome, "#alternatives-table thead th"))
+
+
+def check_infeasible(chrome: Chrome, number: int, one: One) -> None:
+    """Choose an infeasible design: it is called so, and not dominated."""
+    row = chrome.execute_script("return designs.indexOf(arguments[0])", number)
+    chrome.execute_script("select(arguments[0])", row)
+    assert texts(chrome, ".badge") == ["infeasible"]
+    assert "utilization <= 0.85 is violated by 0.05" in one("#fields").text
+    script = "return document.getElementById('plane').data.map((d) => [d.name, d.customdata])"
+    drawn = dict(chrome.execute_script(script))
+    assert row not in drawn["dominated"]
+    assert drawn["infeasible"] == [row]
 
 
 def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
@@ -176,46 +232,6 @@ def test_hover_names_objectives_and_variables_in_ten_rows(
         if one("#tooltip").is_displayed():
             break
     assert all(each in one("#tooltip").text for each in told)
-
-
-def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
-    chrome: Chrome, visit: Visit, one: One
-) -> None:
-    made = result(2, 300)
-    explained = [explanation(made, int(number)) for number in made.front.designs.index]
-    front = visit(made, explained).front.designs
-    before = one("#design-title").text
-    ActionChains(chrome).move_to_element(
-        one("#plane .scatterlayer .trace:nth-child(2) .point")
-    ).click().perform()
-    WebDriverWait(chrome, 20).until(lambda _: one("#design-title").text != before)
-    number = number_of(one("#design-title").text)
-    change = one("#what-if tbody tr").text
-    assert change.startswith("interface slow → quick")
-    assert f"design {number + 1}" in change
-    assert change.endswith("2 ×2")  # the speedup doubles
-    assert str(front.loc[number, "interface"]) in str(
-        one("#design-values").get_attribute("textContent")
-    )
-    assert texts(chrome, "#tornado thead th")[2:] == ["speedup"]
-    gains = texts(chrome, "#tornado tbody tr")
-    assert 1 <= len(gains) <= 8
-    assert "×" in gains[0]
-    assert len(chrome.find_elements(By.CSS_SELECTOR, "#why .bar")) == 2
-    column = f"design {number}"
-    assert any(column in head for head in texts(chrome, "#alternatives-table thead th"))
-
-
-@pytest.mark.usefixtures("front")
-def test_the_page_rounds_as_the_terminal_does(chrome: Chrome) -> None:
-    """A time of 45,064.5 cycles was 45,065 on the page only."""
-    ties = [45064.5, 45065.5, 312.25, -312.75, 12_345_000.0, 0.12345, 1.00005, 9999.5, 0.000099999]
-    values = [*ties, *np.geomspace(1e-7, 1e11, 500).round(9).tolist()]
-    assert chrome.execute_script("return arguments[0].map(digits)", values) == [
-        *map(number, values)
-    ]
-    shown = chrome.execute_script("return arguments[0].map((x) => fixed(x, 2))", ties)
-    assert shown == [f"{value:,.2f}" for value in ties]
 
 
 def test_axes_are_chosen_and_names_of_users_stay_text(
@@ -300,42 +316,13 @@ def test_a_report_without_a_front_says_so_and_offers_no_narrower_study(
     assert not one("#tradeoffs").is_displayed()
 
 
-def test_a_thinned_front_is_said_to_be_one(
-    chrome: Chrome, visit: Visit, one: One, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dse.report.payload.HELD", 200)
-    total = f"{len(visit(result(6, 4_000)).front):,}"
-    assert f"This page holds 200 of {total} designs" in one("#thinned").text
-    assert one("#matches").text == "200 of 200 designs on this page"
-    assert one("#download").get_attribute("title") == "The 200 designs on this page"
-    assert f"front (200 of {total})" in texts(chrome, "#plane .legendtext")
-
-
-def test_an_infeasible_design_is_called_so_and_not_dominated(
-    chrome: Chrome, visit: Visit, one: One
-) -> None:
-    made = result(2, 100)
-    number = int(made.designs.index[~made.designs["feasible"]][0])
-    violated = (Violation("utilization <= 0.85", "1", 0.9, 0.05),)
-    visit(made, [replace(explanation(made, number), violations=violated)])
-    row = chrome.execute_script("return designs.indexOf(arguments[0])", number)
-    chrome.execute_script("select(arguments[0])", row)
-    assert texts(chrome, ".badge") == ["infeasible"]
-    assert "utilization <= 0.85 is violated by 0.05" in one("#fields").text
-    script = "return document.getElementById('plane').data.map((d) => [d.name, d.customdata])"
-    drawn = dict(chrome.execute_script(script))
-    assert row not in drawn["dominated"]
-    assert drawn["infeasible"] == [row]
-
-
 # Layout ---------------------------------------------------------------------------------------
 
 
-def at_width(chrome: Chrome, width: int, path: Path) -> None:
-    """Open a report in a page of so many pixels; a window has a frame."""
+def set_width(chrome: Chrome, width: int) -> None:
+    """Give the page so many pixels; a window has a frame."""
     size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
     chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    open_report(chrome, path)
 
 
 @pytest.fixture
@@ -348,14 +335,14 @@ def any_width(chrome: Chrome) -> Iterator[None]:
 @pytest.mark.usefixtures("any_width")
 @pytest.mark.parametrize("made", ["toy", "example"])
 def test_nothing_is_cut_and_the_plot_fills_its_card(
-    chrome: Chrome, made: str, page: Path, tmp_path: Path, one: One
+    chrome: Chrome, made: str, page: Path, run: Path, one: One
 ) -> None:
-    if made == "toy":
-        dse.load(written(tmp_path)).run(tmp_path / "run")
-        page = tmp_path / "run" / "report.html"
+    """A narrow page is opened so, and a wide one was narrow before."""
     console(chrome)
-    for width in (1280, 700):
-        at_width(chrome, width, page)
+    for width in (700, 1280):
+        set_width(chrome, width)
+        if width == 700:
+            open_report(chrome, run if made == "toy" else page)
         assert chrome.execute_script(CUT) == {"page": 0, "cut": []}, width
         card, ends = one("#picture").rect, [one("#hint").rect, one("#multiples").rect]
         low = max(end["y"] + end["height"] for end in ends)
@@ -386,9 +373,11 @@ def test_long_tables_fold_long_words_wrap_and_numbers_stay_in_their_cells(
     sections = [Section("Functions", "", [Table("t", functions), line]), Section("m", "", [heat])]
     path = tmp_path / "report.html"
     write_report(made, [], path, STUDY_TEXT, sections)
+    set_width(chrome, 1400)
+    open_report(chrome, path)
+    click(chrome, one("#details > summary"))
     for width in (1400, 700):
-        at_width(chrome, width, path)
-        click(chrome, one("#details > summary"))
+        set_width(chrome, width)
         assert one("#cuts-table").rect["width"] <= one("#cuts").rect["width"], width
         section = one("#models .card")
         rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
@@ -397,13 +386,13 @@ def test_long_tables_fold_long_words_wrap_and_numbers_stay_in_their_cells(
         assert rows[0].text.split()[1:4] == ["0.50"] * 3  # one count of decimals a column
         plot = section.find_element(By.CSS_SELECTOR, ".plot")
         assert plot.rect["width"] > section.rect["width"] - 50, width
-        click(chrome, section.find_element(By.CSS_SELECTOR, ".scroll > button"))
-        rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
-        assert len(rows) == 40
         cells = chrome.find_elements(By.CSS_SELECTOR, "#models .heat tbody tr:first-child td")
         assert [cell.text for cell in cells] == ["3", "0.00781"] * 10
         wide = "return arguments[0].scrollWidth <= arguments[0].clientWidth"
         assert all(chrome.execute_script(wide, cell) for cell in cells), width
+    click(chrome, section.find_element(By.CSS_SELECTOR, ".scroll > button"))
+    rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
+    assert len(rows) == 40
     title = "speedup, mean over programs of a workload at shared_penalty = 0 · <higher> is better"
     lines = chrome.execute_script("return titleOf('y', arguments[0])", title).split("<br>")
     assert [len(line) < 60 for line in lines] == [True] * 3
@@ -433,16 +422,3 @@ def test_words_on_the_first_screen(chrome: Chrome, front: pd.DataFrame, one: One
     ticks = chrome.execute_script("return document.getElementById('plane').layout")
     assert ticks["xaxis"]["title"]["text"].startswith("area [LUT]")
     assert ticks["yaxis"]["title"]["text"].startswith("speedup at 1 KiB")
-
-
-def test_colours_follow_the_system(chrome: Chrome, page: Path) -> None:
-    inks = []
-    for scheme in ("light", "dark"):
-        feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
-        open_report(chrome, page)
-        ground = "return getComputedStyle(document.body).backgroundColor"
-        plot = "return document.getElementById('plane').layout.font.color"
-        inks.append((chrome.execute_script(ground), chrome.execute_script(plot)))
-    assert inks == [("rgb(245, 246, 248)", "#1d2530"), ("rgb(20, 24, 30)", "#e4e8ee")]
-    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

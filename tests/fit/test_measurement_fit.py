@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from functools import partial
@@ -50,6 +51,12 @@ def made(law: tuple[float, ...], sizes: Array = SIZES) -> Series:
     return Series("made", sizes, host(law, sizes), device(law, sizes), none, none)
 
 
+@functools.cache
+def fit_law(name: str) -> Fit:
+    """Fit the exact times of a law."""
+    return fit(made(LAWS[name]))
+
+
 def inside(fitted: Fit, name: str, value: float) -> bool:
     low, high = fitted.intervals[name]
     return low * (1 - 1e-9) <= value <= high * (1 + 1e-9)
@@ -58,7 +65,7 @@ def inside(fitted: Fit, name: str, value: float) -> bool:
 @pytest.mark.parametrize("name", LAWS)
 def test_exact_times_give_the_law_back(name: str) -> None:
     law = LAWS[name]
-    found = fit(made(law))
+    found = fit_law(name)
     h, c, b, setup, line, gain = law
     wanted = {"host_fixed_time": h, "computational_index": c, "complexity": b}
     wanted["overhead_and_latency"] = setup
@@ -75,7 +82,7 @@ def test_exact_times_give_the_law_back(name: str) -> None:
 
 def test_both_crossings_are_found() -> None:
     law = LAWS["two crossings"]
-    found = fit(made(law)).analysis
+    found = fit_law("two crossings").analysis
     end = brentq(partial(ahead, law), 12.0, 30.0, xtol=1e-13)
     assert found.end == pytest.approx(np.exp(end), rel=1e-6)
     assert np.isfinite(found.end)
@@ -138,7 +145,7 @@ def test_bytes_returned_cost_the_host_as_well() -> None:
     assert break_even(**own).break_even == pytest.approx(size, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", ["linear", "two crossings"])
 def test_no_sentence_contradicts_a_row(name: str) -> None:
     """Times that no law follows: offloading is beneficial at two sizes in the middle."""
     slower = made(LAWS[name]).host * np.where(np.abs(np.arange(len(SIZES)) - 5) < 1, 0.5, 3.0)
@@ -258,11 +265,11 @@ def test_the_linear_law_stays_simple_unless_the_times_speak_against_it() -> None
     assert choices[0].terms == 3
     rng = np.random.default_rng(9)
     curved = 0
-    for _ in range(20):
+    for _ in range(12):
         series = made(LAWS["linear"])
         noisy = series.host * np.exp(0.05 * rng.standard_normal(len(SIZES)))
         curved += fit(Series("made", SIZES, noisy, NAN, NAN, NAN)).analysis.law.free[EXPONENT]
-    assert curved <= 4
+    assert curved <= 3
 
 
 def test_work_of_an_exponent_is_reported_per_byte_to_that_power() -> None:

@@ -196,9 +196,8 @@ def test_regret_is_the_mean_loss_over_log_uniform_sizes() -> None:
     ("table", "names"),
     [
         ("cesa_aes", ["pr11182", "openwrt2821"]),
-        ("ti_crypto", ["AM62X sha2-512 plain"]),
         ("fft_mkl_cufft", []),
-        ("page_migration_dma", ["v7.0-rc2 1ch", "v7.1-rc1 1ch"]),
+        ("page_migration_dma", ["v7.0-rc2 1ch"]),
     ],
 )
 def test_rules_of_measured_tables_lose_little(table: str, names: list[str]) -> None:
@@ -226,14 +225,15 @@ def test_queue_depths_give_the_part_of_a_call_that_occupies_the_accelerator() ->
         latency.append(rest + service * (1.0 + waiting))
         waiting = n * (latency[-1] - rest) / latency[-1]
     queue = np.column_stack([np.full(8, SIZES[3]), list(depths), latency])
-    rule = make_rule(fit(replace(series, queue=queue)))
+    fitted = fit(series)
+    rule = make_rule(replace(fitted, series=replace(series, queue=queue)))
     part = service / (rest + service)
     assert f"the next by {100 * part:.3g} %" in rule.assumptions[0]
     grid = np.geomspace(SIZES[0], SIZES[-1], 997)
     ahead = (1.0 + 4 * part) * device(LAWS["linear"], grid) <= host(LAWS["linear"], grid)
     assert (rule.decide(grid, 4) == ahead).mean() > 0.998
     queue[:, 2] = latency[0]  # calls that do not delay each other: at most one in eight
-    flat = make_rule(fit(replace(series, queue=queue)))
+    flat = make_rule(replace(fitted, series=replace(series, queue=queue)))
     assert "the next by 12.5 %" in flat.assumptions[0]
 
 

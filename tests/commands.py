@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+import pytest
+
 from dse.cli import main
 
 
@@ -20,6 +22,12 @@ class Done(NamedTuple):
     returncode: int
     stdout: str
     stderr: str
+
+
+def leave_out_assumptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a recommendation say nothing of how far it holds: that takes most of the time."""
+    monkeypatch.setattr("dse.explain.recommendation.check_assumptions", lambda *_: ())
+    monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_: None)
 
 
 def called(*arguments: str, cwd: Path, columns: int = 80) -> Done:

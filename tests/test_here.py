@@ -12,6 +12,7 @@ from dse.fit.measurement_fit import fit
 from dse.fit.series import read_series
 from examples.here import __main__ as run
 from examples.here import measure
+from tests.commands import leave_out_assumptions
 from tests.needs import needs
 
 
@@ -29,9 +30,7 @@ def test_a_cipher_is_timed_as_one_call() -> None:
 
 
 def test_times_become_fits_and_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # how far the recommendation holds takes most of the time, and is tests/explain's
-    monkeypatch.setattr("dse.explain.recommendation.check_assumptions", lambda *_: ())
-    monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_: None)
+    leave_out_assumptions(monkeypatch)
     fixed = {"sha256": 1e-7, "process-memory": 1e-5, "process-socket": 2e-5}
     size = 2.0 ** np.arange(4, 21, 2)
     host = 2e-7 + 3e-9 * size

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from dse.profile import Profile
-from tests.commands import called
+from tests.commands import called, leave_out_assumptions
 from tests.pages import read_page
 from tests.profile.examples import needs_compiler
 
@@ -81,11 +81,16 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, values in fewer.items():
         text = re.sub(rf"^{name} = .*$", f"{name} = {{ values = [{values}] }}", text, flags=re.M)
     (folder / "aes.toml").write_text(text)
-    (folder / "said.txt").write_text(dse("run", "aes.toml", cwd=folder))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        leave_out_assumptions(monkeypatch)
+        (folder / "said.txt").write_text(dse("run", "aes.toml", cwd=folder))
     return folder
 
 
-def test_from_a_kernel_to_the_design_that_the_advice_promised(walked: Path) -> None:
+def test_from_a_kernel_to_the_design_that_the_advice_promised(
+    walked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_out_assumptions(monkeypatch)
     said = (walked / "said.txt").read_text()
     front = read_front(walked / "runs/aes")
     answer = json.loads((walked / "runs/aes/summary.json").read_text())["answer"]
@@ -117,12 +122,6 @@ def test_from_a_kernel_to_the_design_that_the_advice_promised(walked: Path) -> N
     assert len(found) == 1
     assert "area" in check_promises(step, found.iloc[0].to_dict())
     assert found["area"].iloc[0] <= 0.9 * front["area"][number]
-
-
-def leave_out_assumptions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a recommendation say nothing of how far it holds: that takes most of the time."""
-    monkeypatch.setattr("dse.explain.recommendation.check_assumptions", lambda *_: ())
-    monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_: None)
 
 
 def test_what_a_target_takes_is_the_least_of_the_front(
@@ -170,7 +169,9 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     page = (ROOT / "docs" / "how-to" / "profile.md").read_text()
     section = page.partition("## From a program")[2].partition("\n## ")[0]
     lines = re.findall(r"^    dse (.*?)(?: *#.*)?$", section, re.MULTILINE)
-    outputs = [(line.split()[0], dse(*shlex.split(line), cwd=folder)) for line in lines]
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        leave_out_assumptions(monkeypatch)
+        outputs = [(line.split()[0], dse(*shlex.split(line), cwd=folder)) for line in lines]
     assert [name for name, _ in outputs] == ["profile"] * 2 + ["new", "check", "run", "explain"]
     return folder, dict(outputs)
 

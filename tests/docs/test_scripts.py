@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import dse
+from tests.commands import leave_out_assumptions
 from tests.docs.pages import ROOT
 from tests.notebook import NOTEBOOK, executed, stored
 
@@ -30,6 +31,7 @@ def test_the_help_shows_the_same_script() -> None:
 def test_the_script_loads_overrides_sweeps_runs_explains_compares_and_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    leave_out_assumptions(monkeypatch)
     script = _script()
     assert len([line for line in script.splitlines() if line.strip()]) <= 15
     (tmp_path / "studies").symlink_to(ROOT / "studies")

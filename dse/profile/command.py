@@ -155,7 +155,8 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     tables = build_kept(job, folder) if parts.directory else build_object(job, folder)
     refuse_parallel(tables["foreign"])
     files = {"result_file": str(result), "trace_file": str(trace.resolve()) if trace else ""}
-    compile_settings(_framed(options, tables), files, folder / "settings.o")
+    region = _region(options.region, tables) if options.region else ()
+    compile_settings(_framed(options, tables), region, files, folder / "settings.o")
     definitions: dict[str, str | int | None] = {}
     if options.caches:
         name, value = cache_definition(options.caches).split("=", 1)
@@ -167,7 +168,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     if options.transfers:
         definitions |= {"DSE_TRANSFERS": None, "DSE_CHUNK": options.chunk.bit_length() - 1}
     if options.region:
-        definitions |= _region(options.region, tables)
+        definitions["DSE_REGION"] = None
     cxx = parts.cxx or any(name.startswith("_Z") for name in tables["foreign"])
     if cxx:
         definitions["DSE_CXX"] = None
@@ -450,7 +451,8 @@ def _number(name: str, tables: dict[str, Any]) -> int:
     )
 
 
-def _region(region: str, tables: dict[str, Any]) -> dict[str, str | int | None]:
+def _region(region: str, tables: dict[str, Any]) -> tuple[int, int, int, int]:
+    """Return the numbers of the region's functions and calls, as the runtime reads them."""
     match = re.fullmatch(
         r"(?P<start>[^.]+?)(?::(?P<first>\d+)(?P<to>-(?P<last>\d*))?)?"
         r"(?:\.\.(?P<stop>.+))?",
@@ -462,10 +464,5 @@ def _region(region: str, tables: dict[str, Any]) -> dict[str, str | int | None]:
     last = int(match["last"] or 2**62) if match["to"] or not match["first"] else first
     if not 1 <= first <= last:
         raise cannot("profile", f"'{region}'", "calls are counted from 1, upwards", "region")
-    return {
-        "DSE_REGION": None,
-        "DSE_REGION_START": _number(match["start"], tables),
-        "DSE_REGION_STOP": _number(match["stop"], tables) if match["stop"] else -1,
-        "DSE_REGION_FIRST": first,
-        "DSE_REGION_LAST": last,
-    }
+    stop = _number(match["stop"], tables) if match["stop"] else -1
+    return _number(match["start"], tables), stop, first, last

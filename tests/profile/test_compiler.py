@@ -252,7 +252,7 @@ int main(int count, char **arguments) {
 """
 
 
-@pytest.mark.parametrize("level", [0, 1, 3])
+@pytest.mark.parametrize("level", [0, 3])
 def test_no_level_inlines_or_drops_assertions_unless_asked(level: int, tmp_path: Path) -> None:
     path = source(tmp_path, CALLS)
     for flags, expected, said in (

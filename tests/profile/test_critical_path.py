@@ -137,7 +137,7 @@ ITERATIONS = {
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
     folder = tmp_path_factory.mktemp("kernels")
     (folder / "given").write_text("42")
-    options = Options((source(folder, KERNELS),), caches=(), critical_paths=True)
+    options = Options((source(folder, KERNELS),), caches=(), critical_paths=True, libraries=False)
     with (folder / "given").open("rb") as given:
         return profile_program(options, stdin=given, stdout=subprocess.DEVNULL)
 
@@ -243,7 +243,9 @@ int main(void) {
 
 
 def test_positions_that_depend_on_data_wait_for_it(tmp_path: Path) -> None:
-    options = Options((source(tmp_path, DECODERS),), caches=(), critical_paths=True)
+    options = Options(
+        (source(tmp_path, DECODERS),), caches=(), critical_paths=True, libraries=False
+    )
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     paths = {f.name: f.critical_path for f in profile.functions if f.critical_path}
     parallelism = {name: path.work / path.length for name, path in paths.items() if path.length}
@@ -285,7 +287,7 @@ int main(void) {
 
 
 def test_calls_count_for_their_callers(tmp_path: Path) -> None:
-    options = Options((source(tmp_path, CALLS),), caches=(), critical_paths=True)
+    options = Options((source(tmp_path, CALLS),), caches=(), critical_paths=True, libraries=False)
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     one = path_of(profile, "next").length / path_of(profile, "next").calls
     assert one == 2.5  # a product and a sum
@@ -308,7 +310,7 @@ def test_a_run_that_fails_the_second_time_leaves_a_note(tmp_path: Path) -> None:
     }"""
     mark = tmp_path / "mark"
     path = source(tmp_path, text % (mark, mark))
-    options = Options((path,), caches=(), critical_paths=True)
+    options = Options((path,), caches=(), critical_paths=True, libraries=False)
     profile = profile_program(options, stdin=subprocess.DEVNULL)
     assert all(function.critical_path is None for function in profile.functions)
     assert any("critical paths were not measured" in note for note in profile.notes)

@@ -61,8 +61,10 @@ def called(instruction: Any, operands: list[Any]) -> str:
     return str(operands[-1].name) if kind in ("function", "global_alias") else ""
 
 
-@pytest.mark.parametrize("name", ["unusual", "constructs.c", "dispatch.c", "shapes.cpp"])
-@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [("unusual", 0), ("constructs.c", 0), ("dispatch.c", 1), ("shapes.cpp", 1)],
+)
 def test_names_calls_and_phi_nodes_are_those_of_llvm(name: str, level: int, tmp_path: Path) -> None:
     if name == "unusual":
         modules = [unusual(tmp_path)]

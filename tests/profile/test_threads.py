@@ -61,7 +61,7 @@ def started(profile: Profile) -> dict[str, int]:
     return {s.function: s.count for s in profile.threads.others} if profile.threads else {}
 
 
-@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("level", [0, 2])
 def test_of_a_pool_the_work_of_the_main_thread_is_profiled(level: int, tmp_path: Path) -> None:
     profile = profile_text(tmp_path, POOL, optimisation=level)
     assert started(profile) == {"work": 3}
@@ -360,9 +360,8 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("level", [0, 2])
-def test_calls_through_pointers_take_every_kind_of_argument(level: int, tmp_path: Path) -> None:
-    built = build_program(Options((source(tmp_path, CALLS),), optimisation=level), tmp_path)
+def test_calls_through_pointers_take_every_kind_of_argument(tmp_path: Path) -> None:
+    built = build_program(Options((source(tmp_path, CALLS),), optimisation=2), tmp_path)
     profile, output = run_built(built, (), b"")
     expected = b"905 3 4 55 22 157 12345\n"
     assert output == 2 * expected
@@ -373,7 +372,7 @@ def test_calls_through_pointers_take_every_kind_of_argument(level: int, tmp_path
 ALL_IN_ONE = r"""
 #include <pthread.h>
 static volatile double x;
-static void *compute(void *p) { for (int i = 0; i < 50000000; i++) x += i; return p; }
+static void *compute(void *p) { for (int i = 0; i < 10000000; i++) x += i; return p; }
 static int setup(int n) { volatile int r = 0; for (int i = 0; i < 100; i++) r += i % n; return r; }
 int main(int n, char **a) {
     (void)a;
@@ -403,18 +402,16 @@ def test_if_a_worker_computes_everything_all_answers_begin_with_it(tmp_path: Pat
     assert 'about = "Most of the program is not in this profile' in draft
     assert "of the profiled thread's time with all that it calls" in draft
     assert "% of the time with" not in draft
-
-
-@pytest.mark.parametrize("question", ["communication", "partition"])
-def test_a_few_other_threads_are_named_in_the_draft_and_in_the_answer(
-    tmp_path: Path, question: str
-) -> None:
-    target = tmp_path / "p.json"
-    profile = profile_program(Options((source(tmp_path, ALL_IN_ONE),), libraries=False))
-    assert profile.threads is not None
     few = profile.threads.model_copy(update={"cpu_fraction": 0.13})
-    profile.model_copy(update={"threads": few}).save(target)
-    draft, study = from_profile(tmp_path / "s.toml", target, question).text, tmp_path / "s.toml"
+    profile.model_copy(update={"threads": few}).save(tmp_path / "few.json")
+    for question in ("communication", "partition"):
+        check_a_few_threads(tmp_path / "few.json", question)
+
+
+def check_a_few_threads(target: Path, question: str) -> None:
+    """Look for the few other threads in the draft and in the answer."""
+    study = target.with_name("s.toml")
+    draft = from_profile(study, target, question).text
     first, *lines = draft.splitlines()
     assert "thread" not in first
     assert "# The profile does not contain 1 other thread (compute), with 13 % of" in draft
@@ -537,7 +534,7 @@ void run_nothing(void) { pthread_t t; pthread_create(&t, 0, nothing, 0); pthread
 
 def test_threads_of_a_library_may_not_call_the_program(tmp_path: Path) -> None:
     library, compiler = tmp_path / "libapart.so", find_toolchain().c
-    command = [*compiler, "-shared", "-fPIC", "-o", str(library)]
+    command = [*compiler, "-O1", "-fno-sanitize=all", "-shared", "-fPIC", "-o", str(library)]
     subprocess.run([*command, str(source(tmp_path, LIBRARY, "apart.c"))], check=True)
     text = """
     void run_apart(void (*function)(void));

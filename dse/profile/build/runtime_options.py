@@ -72,13 +72,17 @@ def cache_definition(caches: Sequence[CacheLevels]) -> str:
     return "DSE_CACHES(X)=" + " ".join(listed)
 
 
-def compile_settings(framed: Sequence[bool], texts: Mapping[str, str], target: Path) -> None:
+def compile_settings(
+    framed: Sequence[bool], region: Sequence[int], texts: Mapping[str, str], target: Path
+) -> None:
     """Compile the constants of one build; the runtime itself is the same for all programs.
 
     Parameters
     ----------
     framed : sequence of bool
         By function, first the program's, then the library's: whether its calls are separate.
+    region : sequence of int
+        Its first function and the function that ends it (-1: none), its first and its last call.
     texts : mapping of str to str
         By name in the runtime: the files that the program leaves.
     """
@@ -88,6 +92,8 @@ def compile_settings(framed: Sequence[bool], texts: Mapping[str, str], target: P
     binding.initialize_native_asmprinter()
     table = ", ".join(f"i8 {int(each)}" for each in framed)
     lines = [f"@__dse_framed = hidden constant [{len(framed)} x i8] [{table}]"]
+    table = ", ".join(f"i64 {each}" for each in region)
+    lines.append(f"@__dse_region = hidden constant [{len(region)} x i64] [{table}]")
     for name, text in texts.items():
         size = len(text.encode()) + 1
         lines.append(f'@__dse_{name} = hidden constant [{size} x i8] c"{quoted(text)}\\00"')

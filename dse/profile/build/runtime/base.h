@@ -35,6 +35,7 @@ extern HIDDEN const u32 __dse_counter_count, __dse_site_count;
 extern HIDDEN u64 __dse_counts[];
 extern HIDDEN void *const __dse_functions[];
 extern HIDDEN const u8 __dse_framed[]; /* by function: whether its calls are invocations of their own */
+extern HIDDEN const int64_t __dse_region[]; /* start, stop, first and last call: see region.h */
 extern HIDDEN const char __dse_result_file[], __dse_trace_file[]; /* their names */
 HIDDEN u64 __dse_work;    /* arithmetic and logical instructions so far */
 HIDDEN u64 __dse_varargs; /* bytes of the variable arguments of the call being made */

@@ -1,15 +1,17 @@
 /* The region of interest: counting begins and ends at calls of named functions.
  *
- * DSE_REGION_START: counting begins when this function is called for the DSE_REGION_FIRST-th time, and
- * ends when that invocation returns (again for each call up to the DSE_REGION_LAST-th), or, where
- * DSE_REGION_STOP is given, when that function is called next. */
+ * Counting begins when the function REGION_START is called for the REGION_FIRST-th time, and ends when that
+ * invocation returns (again for each call up to the REGION_LAST-th), or, where REGION_STOP is not negative, when
+ * the function REGION_STOP is called next. */
 #ifndef DSE_REGION_H
 #define DSE_REGION_H
 #include "cache.h"
 #include "tree.h"
 
 #ifdef DSE_REGION
-static u64 *region_total, *region_base, region_calls;
+enum { REGION_START, REGION_STOP, REGION_FIRST, REGION_LAST };
+static u64 *region_total, *region_base;
+static int64_t region_calls;
 static u32 region_depth;
 
 static void region_begin(void) {
@@ -22,20 +24,20 @@ static void region_end(void) {
         region_total[i] += __dse_counts[i] - region_base[i];
 }
 static void region_enter(u32 function) {
-    if (active && DSE_REGION_STOP >= 0 && function == (u32)DSE_REGION_STOP) {
+    if (active && function == __dse_region[REGION_STOP]) {
         region_end();
         return;
     }
-    if (function != DSE_REGION_START || active)
+    if (function != __dse_region[REGION_START] || active)
         return;
     region_calls++;
-    if (region_calls < DSE_REGION_FIRST || region_calls > DSE_REGION_LAST)
+    if (region_calls < __dse_region[REGION_FIRST] || region_calls > __dse_region[REGION_LAST])
         return;
     region_depth = depth;
     region_begin();
 }
 static void region_leave(void) {
-    if (active && DSE_REGION_STOP < 0 && depth == region_depth)
+    if (active && __dse_region[REGION_STOP] < 0 && depth == region_depth)
         region_end();
 }
 static void region_start(void) {

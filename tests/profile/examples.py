@@ -63,9 +63,9 @@ def short_script() -> bytes:
     """Return the shipped script with smaller numbers: the reference follows each access."""
     text = (PROGRAMS / "script" / "example.script").read_text()
     for old, new in (
-        ("length(primes) < 10", "length(primes) < 4"),
+        ("length(primes) < 10", "length(primes) < 2"),
         ("fibonacci(9)", "fibonacci(4)"),
-        ("length(numbers) < 24", "length(numbers) < 6"),
+        ("length(numbers) < 24", "length(numbers) < 3"),
     ):
         assert old in text
         text = text.replace(old, new)

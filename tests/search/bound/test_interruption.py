@@ -93,7 +93,7 @@ def test_an_error_at_any_model_call_loses_no_box(tolerance: float) -> None:
     finish(search)
     whole, last = outcome_bytes(search), calls[0]
     assert last - before > 30
-    for place in np.linspace(before + 1, last, 7).astype(int).tolist():
+    for place in np.linspace(before + 1, last, 4).astype(int).tolist():
         calls[0], cut[0] = 0, place
         search = begun(hook, tolerance)
         with pytest.raises((DseError, OSError)):
@@ -129,7 +129,7 @@ def test_an_interruption_at_any_line_loses_no_box(tolerance: float) -> None:
     with interrupted_at(-1) as lines:
         finish(search)
     whole = outcome_bytes(search)
-    for line in np.random.default_rng(0).integers(1, lines[0], 7).tolist():
+    for line in np.random.default_rng(0).integers(1, lines[0], 4).tolist():
         search = begun(lambda: None, tolerance)
         with pytest.raises(KeyboardInterrupt), interrupted_at(line):
             finish(search)

@@ -348,6 +348,7 @@ def explain_command(
     from dse.api import load_result
     from dse.explain.explanation import explain
     from dse.explain.recommendation import assess_changes, named_designs
+    from dse.explain.switch_points import SECONDS
     from dse.problems import InputError, Problem
     from dse.result.folder import FINISHED, study_of
     from dse.terminal import Terminal
@@ -376,7 +377,8 @@ def explain_command(
         return
     explanations = explain(study, result, numbers)
     own = (named_designs(study, result) or [-1])[0]
-    changes = assess_changes(study, result) if own in numbers else ()
+    seconds = math.inf if verbose or as_json else SECONDS
+    changes = assess_changes(study, result, seconds=seconds) if own in numbers else ()
     if as_json:
         from dse.terminal.documents import explain_data
 

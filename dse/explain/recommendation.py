@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -20,7 +21,7 @@ from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.limits import Limits, find_limits
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
-from dse.explain.switch_points import SwitchPoints, find_switch_points
+from dse.explain.switch_points import SECONDS, SwitchPoints, find_switch_points
 from dse.explain.system import (
     answer_kernels,
     describe_kernels,
@@ -514,14 +515,17 @@ def assess_inputs(
 
 
 def assess_changes(
-    study: ResolvedStudy, result: Result, thorough: bool = True
+    study: ResolvedStudy, result: Result, thorough: bool = True, seconds: float = SECONDS
 ) -> tuple[SwitchPoints | Limits, ...]:
-    """Return the switch points of the recommended design, and the limits near it, if it has any."""
+    """Return the switch points of the recommended design, and the limits near it, if it has any.
+
+    Switch points for which the models need more processor seconds are not searched.
+    """
     selection = select_designs(study, result)
     if selection is None or selection.role != RECOMMENDED:
         return ()
     given = study, result, selection.design, partial(select_recommended, study, result), thorough
-    found = find_switch_points(*given), find_limits(*given)
+    found = find_switch_points(*given, seconds), find_limits(*given)
     return tuple(each for each in found if each is not None)
 
 

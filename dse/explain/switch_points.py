@@ -24,6 +24,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.input_variation import InputRange, fix_at_middles, vary_one_at_a_time
 from dse.evaluate.model_graph import ModelError
+from dse.evaluate.pace import measure_pace
 from dse.evaluate.samples import Distribution, Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
@@ -49,9 +50,12 @@ _EVALUATIONS = 1 << 12  # of designs in scenarios, if the search had fewer
 _EFFORT = 4  # evaluations, as a multiple of the search's
 _RUN = 1 << 9  # evaluations that a run spends on them in a small space: else `LATER`
 _RUN_AT_FRONT = 1 << 15  # the same for the front of a large space: about 0.3 s of quick models
+_PACED = 64  # designs that show the pace of the models
 _FRONT = 1_000  # designs of a front that are all evaluated again
 LATER = "dse explain searches them"
 SLOW = "not searched: a guided search is for slow models"
+COSTLY = "the models are slow; dse explain --verbose searches them"
+SECONDS = 20.0  # of the processor, for switch points that nobody asked for
 _LISTED = 3  # switch points in the answer
 Select: TypeAlias = Callable[[Array, NDArray[np.bool_]], int | None]
 """The row that is recommended of feasible designs (designs, objectives), lower is better.
@@ -282,7 +286,12 @@ class SwitchPoints:
 
 
 def find_switch_points(
-    study: ResolvedStudy, result: Result, recommended: int, select: Select, thorough: bool = True
+    study: ResolvedStudy,
+    result: Result,
+    recommended: int,
+    select: Select,
+    thorough: bool = True,
+    seconds: float = SECONDS,
 ) -> SwitchPoints | None:
     """Return the switch points of a recommended design; None if no input value may be off.
 
@@ -292,6 +301,8 @@ def find_switch_points(
     ----------
     thorough : bool
         Whether they are searched although only some designs of the space are evaluated.
+    seconds : float
+        The processor seconds that the models may take, as an estimate.
     """
     study = replace(study, evaluator=ignore_errors(study.evaluator))
     evaluator = study.evaluator
@@ -301,8 +312,11 @@ def find_switch_points(
     candidates = _select_candidates(study, result, recommended, len(ranges))
     numbers, points, steps = candidates.numbers, candidates.points, candidates.steps
     few = _RUN if candidates.all else min(_RUN_AT_FRONT, _EFFORT * result.certificate.evaluated)
-    small = study.kernels is None and len(numbers) * (1 + 2 * steps * len(ranges)) <= few
+    effort = len(numbers) * (1 + 2 * steps * len(ranges))
+    small = study.kernels is None and effort <= few
     why = SLOW if is_guided(result) else "" if small or thorough else LATER
+    if not why and effort * measure_pace(evaluator, _PACED) > seconds:
+        why = COSTLY
     if why:
         return SwitchPoints((), why)
 

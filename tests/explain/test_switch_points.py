@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
@@ -120,6 +121,15 @@ def test_guided_searches_and_other_recommendations_are_not_searched() -> None:
     assert "not searched" in other.fields["switch points"]
     guided = dse.from_mapping(small() | {"search": {"method": "guided", "evaluations": 60}}, MODELS)
     assert "guided" in found_in(guided, guided.run(workers=1)).searched
+
+
+def test_switch_points_of_slow_models_are_searched_on_demand() -> None:
+    study = dse.from_mapping(small(), MODELS)
+    result = study.run(workers=1)
+    (hasty,) = assess_changes(study, result, seconds=1e-9)
+    assert "--verbose" in hasty.fields["switch points"]
+    (patient,) = assess_changes(study, result, seconds=math.inf)
+    assert patient == switches()
 
 
 def test_the_time_of_a_search_has_no_effect_and_a_run_leaves_most_to_explain() -> None:

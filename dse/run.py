@@ -526,7 +526,7 @@ def report(
     sections = [*system, *ranking, *sections]
     evidence = [*provenance_section(provenance), *uncertain]
     model_graph = list_steps(study.evaluator)
-    overview = make_overview(study, result, provenance)
+    overview = make_overview(study, result, provenance, answer)
     slices = find_slices(study, result, [each.design for each in explanations])
     write_report(
         *(result, explanations, path, study.text, sections, model_graph, answer, overview),

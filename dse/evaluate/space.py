@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.quantity import Array
+from dse.model.quantity import Array, Quantity
 
 # Variables ----------------------------------------------------------------------------------------
 
@@ -263,6 +263,17 @@ class Choice(_Grid):
 
 
 Variable: TypeAlias = Real | Integer | Values | Choice
+
+
+def is_flag(variable: Real | Integer | Values | Choice, quantity: Quantity | None) -> bool:
+    """Return whether the values of a variable are yes and no, written as 1 and 0."""
+    if isinstance(variable, Choice):
+        return False
+    if quantity is not None and quantity.integer and (quantity.low, quantity.high) == (0, 1):
+        return quantity.unit == "1"
+    if isinstance(variable, Integer):
+        return (variable.low, variable.high, variable.step) == (0, 1, 1)
+    return isinstance(variable, Values) and set(variable.values) == {0.0, 1.0}
 
 
 def _nearest(levels: Array, values: NDArray[Any]) -> Positions:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
-from dse.evaluate.space import Choice, Integer, Points, Space, Values, Variable
+from dse.evaluate.space import Choice, Points, Space, Variable, is_flag
 from dse.evaluate.table_space import TableSpace
 from dse.explain.sensitivity import gain_factor
 from dse.model.quantity import Array, Quantity
@@ -45,17 +45,9 @@ def describe_value(variable: Variable, value: Any, quantity: Quantity | None) ->
     if isinstance(variable, Choice):
         return str(value)
     unit = quantity.unit if quantity is not None else "1"
-    if unit == "1" and _is_flag(variable, quantity):
+    if unit == "1" and is_flag(variable, quantity):
         return "yes" if float(value) else "no"
     return amount(float(value), unit)
-
-
-def _is_flag(variable: Variable, quantity: Quantity | None) -> bool:
-    if quantity is not None and quantity.integer and (quantity.low, quantity.high) == (0, 1):
-        return True
-    if isinstance(variable, Integer):
-        return (variable.low, variable.high, variable.step) == (0, 1, 1)
-    return isinstance(variable, Values) and set(variable.values) == {0.0, 1.0}
 
 
 def describe_design(
@@ -201,8 +193,11 @@ class Change:
 
     @property
     def effects_first(self) -> str:
-        """The change in words, its effects before its settings."""
-        effects = ", ".join(str(e) for e in self.effects if e.before != e.after)
+        """The change in words, its effects as changes and before its settings."""
+        changed = [e for e in self.effects if e.before != e.after]
+        effects = ", ".join(
+            f"{worded(e.objective)} {e.change}" if e.before else str(e) for e in changed
+        )
         settings = ", ".join(map(str, self.settings))
         return f"{effects} (design {self.design}{f': {settings}' if settings else ''})"
 

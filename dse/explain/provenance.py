@@ -84,7 +84,7 @@ class Check:
 
     def __str__(self) -> str:
         shift = percent(self.shift, digits=2)
-        return f"{worded(self.given.label)} {self.range_text}: front shift {shift}"
+        return f"{worded(self.given.label)} shifts the front by {shift} ({self.range_text})"
 
 
 def check_assumptions(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -237,6 +236,14 @@ class Answer:
         """The fields of the recommended design, and the confidence."""
         return {**(self.designs[0].fields if self.designs else {}), **self.confidence}
 
+    @property
+    def next_step(self) -> str:
+        """The change of a variable that is a better compromise, else the first of `steps`."""
+        if not self.beneficial:
+            return ""
+        step = next((f"{wanted}: {change}" for wanted, change in self.steps.items()), "")
+        return self.fields.get("change") or step
+
     def __str__(self) -> str:
         others = (" ".join(each.fields.values()) for each in self.designs[1:])
         lines = [f"warning: {text}" for text in self.warnings]
@@ -304,7 +311,7 @@ def list_missing_resource_data(study: ResolvedStudy) -> list[str]:
 
 def answer_data(answer: Answer) -> dict[str, Any]:
     """Return an answer as plain values, for JSON."""
-    return {"fields": answer.fields, **asdict(answer)}
+    return {"fields": answer.fields, "next_step": answer.next_step, **asdict(answer)}
 
 
 def _describe(

@@ -113,28 +113,20 @@ function answerLines(row, isRecommended) {
   if (explained) {
     const [top] = explained.sensitivities.filter((item) => item.bottleneck && item.objective === overview.main);
     const better = top ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained} better` : "";
-    add("Bottleneck", [explained.limits, better].filter(Boolean).join("; ") || nearestLimit(row));
-    const next = nextStep(explained.changes);
-    if (isRecommended) add("Next step", next ? stepWords(next) : "no change of one variable raises the Nash product");
+    const bottleneck = [explained.limits, better].filter(Boolean).join("; ");
+    add(bottleneck ? "Bottleneck" : "Limit", bottleneck || nearestLimit(row));
   } else {
-    add("Bottleneck", nearestLimit(row));
+    add("Limit", nearestLimit(row));
     add("More", make("code", {}, data.explain + designs[row]));
+  }
+  if (row === data.start) {
+    if (isRecommended) add("Next step", overview.next_step);
+    add("No engine", overview.baseline);
   }
   const [check] = overview.assumptions;
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
   add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", overview.nearest ? `the recommendation changes at ${overview.nearest}` : check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
   return lines;
-}
-/* The best trade that keeps the main objective and gains more than it costs. */
-const gainsOf = ({ effects }) => effects.map(([, , gain]) => real(gain));
-function nextStep(changes) {
-  const main = objectives.findIndex(({ name }) => name === overview.main);
-  const good = changes.filter((item) => !item.entry && gainsOf(item)[main] >= 1 && Math.max(...gainsOf(item)) >= 1.05 && item.trade > 0);
-  return good.sort((a, b) => b.trade - a.trade)[0] || null;
-}
-function stepWords({ change, design, effects }) {
-  const changed = effects.map(([before, after], i) => [objectives[i], changeText(real(before), real(after))]).filter(([, words]) => words);
-  return `${change}${design === null ? "" : ` (design ${design})`}: ${changed.map(([{ name }, words]) => `${worded(name)} ${words}`).join(", ")}`;
 }
 /* The constraint of which the design leaves least. */
 function nearestLimit(row) {

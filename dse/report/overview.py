@@ -23,7 +23,7 @@ from dse.explain.benefit import main_objective
 from dse.explain.changes import describe_value
 from dse.explain.limits import Limits
 from dse.explain.provenance import InputProvenance
-from dse.explain.recommendation import Selection, select_designs
+from dse.explain.recommendation import Answer, Selection, select_designs
 from dse.explain.switch_points import SwitchPoints
 from dse.explain.targets import free_objectives
 from dse.model.quantity import Array
@@ -90,6 +90,8 @@ class Overview:
         Which designs were evaluated for switch points.
     assumed : str
         The fraction of input values that are assumed, in words.
+    baseline, next_step : str
+        The objectives without an engine, and the next step from the recommended design.
     """
 
     rejected: frozenset[int] = frozenset()
@@ -107,15 +109,21 @@ class Overview:
     nearest: str = ""
     searched: Sequence[str] = ()
     assumed: str = ""
+    baseline: str = ""
+    next_step: str = ""
 
 
-def make_overview(study: ResolvedStudy, result: Result, inputs: InputProvenance) -> Overview:
+def make_overview(
+    study: ResolvedStudy, result: Result, inputs: InputProvenance, answer: Answer
+) -> Overview:
     """Return the overview of a result.
 
     Parameters
     ----------
     inputs : InputProvenance
         The provenance of the input values.
+    answer : Answer
+        The answer of the run.
     """
     evaluator, selection = study.evaluator, select_designs(study, result)
     target = study.target if result.target is not None else None
@@ -140,6 +148,8 @@ def make_overview(study: ResolvedStudy, result: Result, inputs: InputProvenance)
         nearest=_nearest(inputs),
         searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
         assumed=_assumed(inputs),
+        baseline=answer.fields.get("build nothing", ""),
+        next_step=answer.next_step,
     )
 
 
@@ -165,6 +175,8 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "assumptions": list(overview.assumptions),
         "nearest": overview.nearest,
         "searched": list(overview.searched),
+        "baseline": overview.baseline,
+        "next_step": overview.next_step,
     }
 
 

@@ -26,12 +26,20 @@ LABEL = 14
 _BUILT = "recommended"
 _ROLES = (_BUILT, "nearest")
 _RUN, _EXPLANATION = 18, 30  # lines
-_MOST = {"Bottleneck": 2, "Next step": 2, "Trade-off": 3, "Confidence": 2}  # lines of fields
+_MOST = {"Bottleneck": 2, "Next step": 3, "Confidence": 2, "Changes at": 2}  # lines of fields
 _SHORTENED = (
-    *("Trade-off",) * 3, "Next step", "Confidence", "Bottleneck", "Changes at", "Notes", "Worse"
-)  # fmt: skip
+    *(
+        "Next step",
+        "Changes at",
+        "Confidence",
+        "Next step",
+        "Bottleneck",
+        "Changes at",
+        "Notes",
+        "Worse",
+    ),
+)
 _VERDICT = ("feasible", "on the front", "target", "benefit", "violation", "repair")
-_NO_CHANGE = "no change of one variable raises the Nash product"
 _KERNELS = 6  # lines of kernels
 _WHAT_IF = 8  # rows of a what-if table
 _SWITCHES = 6  # rows of a table of switch points
@@ -125,15 +133,13 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
     if result.target is not None:
         lines += make_field("Target", result.target.words[0], width, 2)
     fields = dict(answer["fields"]) if answer else {}
-    is_recommended = bool(answer and answer["designs"]) and answer["designs"][0]["role"] == _BUILT
     switch_points = fields.get("switch points", LATER)
     notes = f"{plural(len(result.notes), 'note')}: run with --verbose, or see the report"
     texts = {
         "No engine": fields.get("build nothing", ""),
         "Worse": fields.get("worse than nothing built", ""),
         "Bottleneck": "; ".join(filter(None, (fields.get("limits"), fields.get("bottleneck")))),
-        "Next step": (fields.get("change") or _NO_CHANGE) if is_recommended else "",
-        "Trade-off": next((f"{k}: {v}" for k, v in answer["steps"].items()), "") if answer else "",
+        "Next step": answer["next_step"] if answer else "",
         "Confidence": _describe_confidence(fields),
         "Changes at": "" if switch_points == LATER else switch_points,
         "Notes": notes if result.notes else "",
@@ -177,8 +183,8 @@ def _describe_search(result: Result) -> tuple[str, str]:
 
 def _describe_confidence(fields: Mapping[str, str]) -> str:
     """Return how many input values are assumed, and the one to check first."""
-    inputs, check = fields.get("inputs", "").split(";")[0], fields.get("check first", "")
-    return "; ".join(filter(None, (inputs, check.split(";")[0])))
+    inputs, check = (fields.get(name, "").split(";")[0] for name in ("inputs", "check first"))
+    return "; ".join(filter(None, (inputs, check.rsplit(" (", 1)[0])))
 
 
 def _label_search(certificate: Certificate) -> str:

@@ -73,7 +73,7 @@ class HostUse(NamedTuple):
     host_utilization: Annotated[
         Array, Quantity("1", "fraction of the cores that calls keep busy", low=0)
     ]
-    host_time_saved: Annotated[
+    cores_saved: Annotated[
         Array, Quantity("1", "cores that are free and were busy without accelerators", worth=0)
     ]
 
@@ -85,7 +85,7 @@ _CORES_SUFFICE = Requirement("host_utilization < 1", "the cores carry the calls 
 @model
 @monotonic(
     host_utilization="+host_load =host_load_before -cores +polling_calls +link_wait_time",
-    host_time_saved="-host_load +host_load_before =cores -polling_calls -link_wait_time",
+    cores_saved="-host_load +host_load_before =cores -polling_calls -link_wait_time",
 )
 def host_use(
     host_load: HostLoad,
@@ -99,7 +99,7 @@ def host_use(
     Calls that poll keep a core busy while they wait for the link, too.
 
     >>> use = host_use(1.0, host_load_before=2.5, cores=4)
-    >>> float(use.host_utilization), float(use.host_time_saved)
+    >>> float(use.host_utilization), float(use.cores_saved)
     (0.25, 1.5)
     """
     load = host_load + _polled_wait(polling_calls, link_wait_time)

@@ -22,7 +22,7 @@ from dse.evaluate.audit import audit
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
 from dse.evaluate.front import distinct_front
-from dse.evaluate.space import SUBSET, Choice, Points, Space, Variable
+from dse.evaluate.space import SUBSET, Choice, Points, Space, Variable, is_flag
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.evaluate.totals import BUILT, NOT_BUILT, part_name
 from dse.model.quantity import Array
@@ -273,8 +273,11 @@ def _option_names(evaluator: Evaluator, points: Points) -> list[str]:
             if isinstance(label, str):
                 entries.append(label)
             elif variable.count != 1:
-                unit = evaluator.model_graph.quantities[name].unit
-                values.append(f"{worded(name)} {show(float(label), unit)}")
+                quantity = evaluator.model_graph.quantities[name]
+                text = show(float(label), quantity.unit)
+                if is_flag(variable, quantity):
+                    text = "yes" if label else "no"
+                values.append(f"{worded(name)} {text}")
         names.append(", ".join([*entries, *values]) or f"design {number}")
     twice = {name for name in names if names.count(name) > 1} | {NOT_BUILT}
     return [

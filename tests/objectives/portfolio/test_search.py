@@ -39,7 +39,7 @@ def _evaluate(sums: Array) -> tuple[Array, NDArray[np.bool_]]:
     core = host_queue(host, moment, CORES, polls, polled, wait)
     times = mix(rate, load, crossing, before, wait, core.host_wait_time)
     feasible = (use.host_utilization < 1) & (queue.link_utilization < 1)
-    return np.column_stack([times.mix_time, -use.host_time_saved, area]), feasible
+    return np.column_stack([times.mix_time, -use.cores_saved, area]), feasible
 
 
 @pytest.mark.parametrize("seed", range(5))

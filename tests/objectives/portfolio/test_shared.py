@@ -65,7 +65,7 @@ def test_polling_keeps_a_core_busy_on_the_link_too() -> None:
     assert float(polled.host_load) == float(polled.polling_load)
     use = host_use(polled.host_load, 1.0, 2, polled.polling_calls, link_wait_time=5e-5)
     assert float(use.host_utilization) == pytest.approx(0.075)
-    assert float(use.host_time_saved) == pytest.approx(0.85)
+    assert float(use.cores_saved) == pytest.approx(0.85)
     waits = [
         float(host_queue(0.1, 1e-5, 2, calls, load, 5e-5).host_wait_time)
         for calls, load in [(0.0, 0.0), (1_000.0, 0.1)]

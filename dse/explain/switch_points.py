@@ -24,6 +24,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.input_variation import InputRange, fix_at_middles, vary_one_at_a_time
 from dse.evaluate.model_graph import ModelError
+from dse.evaluate.pace import SLOW as SLOW_MODEL
 from dse.evaluate.pace import measure_pace
 from dse.evaluate.samples import Distribution, Source, Uncertainty
 from dse.evaluate.space import Points
@@ -50,7 +51,6 @@ _EVALUATIONS = 1 << 12  # of designs in scenarios, if the search had fewer
 _EFFORT = 4  # evaluations, as a multiple of the search's
 _RUN = 1 << 9  # evaluations that a run spends on them in a small space: else `LATER`
 _RUN_AT_FRONT = 1 << 15  # the same for the front of a large space: about 0.3 s of quick models
-_PACED = 64  # designs that show the pace of the models
 _FRONT = 1_000  # designs of a front that are all evaluated again
 LATER = "dse explain searches them"
 SLOW = "not searched: a guided search is for slow models"
@@ -315,8 +315,8 @@ def find_switch_points(
     effort = len(numbers) * (1 + 2 * steps * len(ranges))
     small = study.kernels is None and effort <= few
     why = SLOW if is_guided(result) else "" if small or thorough else LATER
-    if not why and effort * measure_pace(evaluator, _PACED) > seconds:
-        why = COSTLY
+    if not why and not small and (pace := measure_pace(evaluator)) > SLOW_MODEL:
+        why = COSTLY if effort * pace > seconds else ""
     if why:
         return SwitchPoints((), why)
 

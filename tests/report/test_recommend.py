@@ -72,6 +72,8 @@ def test_the_page_and_the_saved_study_recommend_as_the_run_does(
     open_report(chrome, tmp_path / "run" / "report.html")
     now = "return [designs[chosen.row], chosen.role]"
     (first,) = result.answer().designs[:1]
+    lines = by_id(chrome, "lines").text
+    assert result.answer().next_step in lines
     assert chrome.execute_script(now) == [first.design, "recommended"]
     assert not by_id(chrome, "reset-preferences").is_enabled()
     change = """

@@ -32,6 +32,12 @@ SLOW = "import time\n" + MODEL.replace(
 )
 
 
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write no report: it takes most of the time of a small run."""
+    monkeypatch.setattr("dse.run.report", lambda *_: {})
+
+
 def _studies(folder: Path) -> tuple[Path, Path]:
     """Write a study and an edited one, whose front is another."""
     (folder / "toy_model.py").write_text(SLOW)
@@ -226,6 +232,7 @@ def test_the_folder_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # a finished run has its report
     first, second = (dse.load(p) for p in _studies(tmp_path))
     run(first, tmp_path / "out")
 

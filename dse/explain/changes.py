@@ -291,6 +291,25 @@ def find_neighbours(space: Space, points: Points, most: int = SAMPLED) -> Neighb
     )
 
 
+def find_idle_variables(evaluator: Evaluator, values: Mapping[str, Any]) -> list[str]:
+    """Return the variables without effect on a design.
+
+    With all their other values, the objectives and the constraints on quantities stay the same. An
+    example is the schedule period of an engine that serves calls as they come. A relation often
+    keeps one of its values, so relations do not count.
+    """
+    space = evaluator.space
+    own = space.from_labels({n: np.array([values[n]]) for n in space.variables})
+    near = find_neighbours(space, own)
+    points = {n: np.concatenate([own[n], near.points[n]]) for n in space.variables}
+    found = ignore_errors(evaluator).evaluate(points)
+    limits = [k for k, c in enumerate(evaluator.constraints) if c.relation is None]
+    rows = np.column_stack([found.objectives, found.constrained[:, limits]])
+    same = ((rows == rows[0]) | (np.isnan(rows) & np.isnan(rows[0]))).all(axis=1)[1:]
+    varied = [near.moved == k for k in range(len(space.variables))]
+    return [n for n, at in zip(space.variables, varied, strict=True) if at.any() and same[at].all()]
+
+
 def _along(variable: Variable, own: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     """Return the values of a variable to look at, for each design (designs, values)."""
     count = variable.count

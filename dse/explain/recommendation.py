@@ -15,12 +15,12 @@ from dse.evaluate.front import find_nash_design, is_nondominated
 from dse.evaluate.input_variation import fix_at_middles
 from dse.explain.advice import find_steps, first_change
 from dse.explain.benefit import are_beneficial, list_benefits, main_objective
-from dse.explain.changes import ENTRY, SPACE, describe_design
+from dse.explain.changes import ENTRY, SPACE, describe_design, find_idle_variables
 from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.limits import Limits, find_limits
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
-from dse.explain.switch_points import SECONDS, SwitchPoints, find_switch_points
+from dse.explain.switch_points import SECONDS, SwitchPoints, find_switch_points, is_guided
 from dse.explain.system import (
     answer_kernels,
     describe_kernels,
@@ -222,6 +222,8 @@ class Answer:
         of the input values, and those to check before building.
     warnings : tuple of str
         The values and catalog entries of the study that are probably wrong.
+    idle : tuple of str
+        The variables without effect on the first design; its description leaves them out.
     """
 
     verdict: str
@@ -230,6 +232,7 @@ class Answer:
     steps: Mapping[str, str] = field(default_factory=dict)
     confidence: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
 
     @property
     def fields(self) -> dict[str, str]:
@@ -271,13 +274,17 @@ def make_answer(
         verdict = "No design is on the front: none that was evaluated is feasible."
         return Answer(verdict, False, (), warnings=study.warnings)
     by_number = {each.design: each for each in explanations}
+    idle: list[str] = []
+    if selection.design in by_number and not is_guided(result):  # else models may be slow
+        values = values_of(result, selection.design)
+        idle = find_idle_variables(fix_at_middles(study.evaluator), values)
     main = selection.least or main_objective(study.evaluator)
     named = {selection.role: (selection.design, main), **selection.runners_up}
     designs = tuple(
         Recommendation(
             number,
             role,
-            _describe(study, result, selection, role, number, number in by_number)
+            _describe(study, result, selection, role, number, number in by_number, idle)
             | _describe_changes(by_number.get(number), role, objective),
         )
         for role, (number, objective) in named.items()
@@ -295,7 +302,7 @@ def make_answer(
     if recommended:
         steps = find_steps(study.evaluator, result, selection.design, selection.among)
     verdict = " ".join(filter(None, verdicts))
-    return Answer(verdict, recommended, designs, steps, confidence, study.warnings)
+    return Answer(verdict, recommended, designs, steps, confidence, study.warnings, tuple(idle))
 
 
 def list_missing_resource_data(study: ResolvedStudy) -> list[str]:
@@ -321,11 +328,14 @@ def _describe(
     role: str,
     number: int,
     explained: bool,
+    idle: Sequence[str],
 ) -> dict[str, str]:
     """Return the variables and objectives of a design, and the reason for it."""
     values, own = values_of(result, number), values_of(result, selection.design)
     names = [n for n in study.evaluator.space.variables if n in values]
-    if number != selection.design:
+    if number == selection.design:
+        names = [n for n in names if n not in idle]
+    else:
         names = [n for n in names if values[n] != own[n]]
     kernels = answer_kernels(study, values) if number == selection.design else []
     variables = "" if kernels else describe_design(study.evaluator, values, names)

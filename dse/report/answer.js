@@ -35,7 +35,7 @@ function kernelEngines(name, option) {
 /* The engines of a design: title, lines, how many, and the kernel; the kernels that stay on the host. */
 function enginesOf(row) {
   const counted = overview.engines.length && row < overview.engines.length ? real(overview.engines[row]) : NaN;
-  const inBlocks = new Set([...overview.blocks.map(([name]) => name), overview.link, "streams"]);
+  const inBlocks = new Set([...overview.blocks.map(([name]) => name), overview.link, "streams", ...(row === data.start ? overview.idle : [])]);
   const rest = withRole("variable").filter((column) => !inBlocks.has(column.name) && !(isFlag(column) && !column.values[row]));
   const restLines = rest.map((column) => (isFlag(column) ? worded(column.name) : `${worded(column.name)} ${valueWords(column, row)}`));
   const engines = [], host = [];

@@ -90,6 +90,8 @@ class Overview:
         Which designs were evaluated for switch points.
     assumed : str
         The fraction of input values that are assumed, in words.
+    idle : sequence of str
+        The variables without effect on the recommended design.
     baseline, next_step : str
         The objectives without an engine, and the next step from the recommended design.
     """
@@ -109,6 +111,7 @@ class Overview:
     nearest: str = ""
     searched: Sequence[str] = ()
     assumed: str = ""
+    idle: Sequence[str] = ()
     baseline: str = ""
     next_step: str = ""
 
@@ -148,6 +151,7 @@ def make_overview(
         nearest=_nearest(inputs),
         searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
         assumed=_assumed(inputs),
+        idle=answer.idle,
         baseline=answer.fields.get("build nothing", ""),
         next_step=answer.next_step,
     )
@@ -175,6 +179,7 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "assumptions": list(overview.assumptions),
         "nearest": overview.nearest,
         "searched": list(overview.searched),
+        "idle": list(overview.idle),
         "baseline": overview.baseline,
         "next_step": overview.next_step,
     }

@@ -268,6 +268,28 @@ def test_a_step_names_all_variables_that_change_together() -> None:
     )
 
 
+def shared(
+    slots: Annotated[Floats, Quantity("1", "fixed slots", low=0, high=1, integer=True)],
+    period: Annotated[Floats, Quantity("1", "length of a slot", low=1, integer=True)],
+) -> Pair:
+    """Return the speedup of an engine; its slots have a length only if they are fixed."""
+    return Pair(3.0 - slots / period, np.asarray(100.0 - 10.0 * slots + 0.0 * period))
+
+
+@pytest.mark.parametrize(("cheap", "idle"), [(0, ("period",)), (1, ())])
+def test_variables_without_effect_are_left_out_of_the_description(
+    cheap: int, idle: tuple[str, ...]
+) -> None:
+    content = {
+        "study": {"name": "slots", "models": ["shared"]},
+        "space": {"slots": {"values": [cheap]}, "period": {"integer": [1, 4]}},
+        "objective": [{"maximize": "speedup"}, {"minimize": "area"}],
+    }
+    answer = dse.from_mapping(content, {"shared": shared}).run().answer()
+    assert answer.idle == idle
+    assert ("period" in answer.fields["recommended"]) == (not idle)
+
+
 def test_a_study_that_only_minimizes_and_one_design_have_an_answer() -> None:
     answer, _ = answered(study(objective=[{"minimize": "time"}, {"minimize": "area"}]))
     assert answer.verdict == ""

@@ -181,27 +181,45 @@ def _describe_condition(model_graph: ModelGraph, name: str, value: float) -> str
 def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
     """Return the largest part of each time of which objectives are made, a mean over scenarios.
 
-    A part that is nearly all of its time names no limit. Then the parts of the other times follow.
+    Objectives with different largest parts each have theirs. A part that is nearly all of its time
+    names no limit. Then the parts of the other times follow.
     """
     names = (o.quantity for o in evaluator.objectives)
     totals = [find_divisor(evaluator.model_graph, name) or name for name in names]
-    times: dict[str, dict[str, float]] = {total: {} for total in totals}
+    times: dict[str, list[Part]] = {total: [] for total in totals}
     for part in parts:
         if _is_time(part.unit):
-            fractions = times.setdefault(part.total, {})
-            fractions[part.name] = fractions.get(part.name, 0.0) + part.share
+            times.setdefault(part.total, []).append(part)
     largest, whole_times = [], []
-    for total, fractions in times.items():
-        if not (whole := sum(fractions.values())) > 0:
-            continue
-        name = max(fractions, key=lambda name: fractions[name])
-        fraction = fractions[name] / whole
-        text = f"{worded(name)} {percent(fraction, digits=2)} of {worded(total)}"
-        if fraction >= _NEARLY_ALL:
-            whole_times.append(text)
-        elif total in totals or whole_times:
-            largest.append(text)
+    for total, mine in times.items():
+        objectives = dict.fromkeys(part.objective for part in mine)
+        each = {o: _largest_part([p for p in mine if p.objective == o]) for o in objectives}
+        each = {o: largest_part for o, largest_part in each.items() if largest_part[0]}
+        name, fraction = _largest_part(mine)
+        if len({name for name, _ in each.values()}) > 1:
+            texts = [
+                f"{worded(name)} {percent(fraction, digits=2)} of {worded(total)} (for {worded(o)})"
+                for o, (name, fraction) in each.items()
+            ]
+        else:
+            texts = [f"{worded(name)} {percent(fraction, digits=2)} of {worded(total)}"]
+        if len(texts) == 1 and fraction >= _NEARLY_ALL:
+            whole_times += texts
+        elif name and (total in totals or whole_times):
+            largest += texts
     return ", ".join(largest or whole_times)
+
+
+def _largest_part(parts: Sequence[Part]) -> tuple[str, float]:
+    """Return the name of the largest part of a time, and its fraction; empty and 0 without time."""
+    fractions: dict[str, float] = {}
+    for part in parts:
+        fractions[part.name] = fractions.get(part.name, 0.0) + part.share
+    whole = sum(fractions.values())
+    if not whole > 0:
+        return "", 0.0
+    name = max(fractions, key=lambda name: fractions[name])
+    return name, fractions[name] / whole
 
 
 def _is_time(unit: str) -> bool:

@@ -98,7 +98,7 @@ function tile(objective, row) {
   return make("div", { class: "tile" },
     make("h3", { title: column.about }, worded(objective.name)),
     make("p", { class: "value" }, value, unit ? make("span", { class: "unit" }, ` ${unit}`) : null),
-    make("p", { class: "hint" }, [condition, direction === "maximize" ? "higher is better" : "lower is better"].filter(Boolean).join(" · ")),
+    make("p", { class: "hint" }, [worded(condition || ""), direction === "maximize" ? "higher is better" : "lower is better"].filter(Boolean).join(" · ")),
     positionStrip(objective, row), make("p", { class: "hint" }, rankWords(objective, row)));
 }
 function splitUnit(words) {

@@ -339,3 +339,12 @@ def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
     code, _, err = called("explain", str(folder), cwd=tmp_path, columns=200)
     assert code == 2
     assert "there is no design on the front" in err
+
+
+def test_objectives_with_different_limits_each_have_theirs() -> None:
+    """A small call waits for its set-up and a large one computes; their mean would name neither."""
+    study = dse.load(ROOT / "studies" / "gpu_memory.toml")
+    (found,) = explain(study, study.run(), [0])
+    small, large = found.limits.split(", ")
+    assert small == "overhead time 95 % of accelerated time (for small call duration)"
+    assert large == "compute time 99 % of accelerated time (for large call duration)"

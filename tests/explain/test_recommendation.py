@@ -273,7 +273,8 @@ def shared(
     period: Annotated[Floats, Quantity("1", "length of a slot", low=1, integer=True)],
 ) -> Pair:
     """Return the speedup of an engine; its slots have a length only if they are fixed."""
-    return Pair(3.0 - slots / period, np.asarray(100.0 - 10.0 * slots + 0.0 * period))
+    speedup, area = 3.0 - slots / period, 100.0 - 10.0 * slots + 0.0 * period
+    return Pair(np.asarray(speedup), np.asarray(area))
 
 
 @pytest.mark.parametrize(("cheap", "idle"), [(0, ("period",)), (1, ())])

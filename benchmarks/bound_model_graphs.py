@@ -8,10 +8,10 @@ import numpy as np
 
 from dse.evaluate.criteria import Constraint, Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.model_graph import ModelGraph, conflicts
+from dse.evaluate.model_graph import ModelGraph, find_conflicts
 from dse.evaluate.space import Space, Values
 from dse.model import Model, Quantity
-from dse.study.catalog import models
+from dse.study.catalog import list_models
 
 _MOST = 3_000  # designs
 
@@ -19,7 +19,9 @@ _MOST = 3_000  # designs
 @cache
 def shipped() -> tuple[Model, ...]:
     """Return the shipped models whose inputs are all numbers, parts of composed ones alone."""
-    leaves = {leaf.name: leaf for listed in models("objectives") for leaf in listed.model.leaves}
+    leaves = {
+        leaf.name: leaf for listed in list_models("objectives") for leaf in listed.model.leaves
+    }
     return tuple(
         model
         for model in leaves.values()
@@ -48,7 +50,7 @@ def _joining(chosen: list[Model], model: Model) -> list[Model]:
     """Return the model if it can be joined to others, else none."""
     if any(set(model.outputs) & set(other.outputs) for other in chosen):
         return []
-    return [] if conflicts(ModelGraph((*chosen, model), {}, frozenset())) else [model]
+    return [] if find_conflicts(ModelGraph((*chosen, model), {}, frozenset())) else [model]
 
 
 def _over(

@@ -14,7 +14,7 @@ from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Integer, Space, Values
 from dse.model import model, monotonic
-from dse.study.study import study_of_mapping
+from dse.study.study import make_study
 
 
 class Call(NamedTuple):
@@ -108,7 +108,7 @@ def lanes(acceleration: int, depth: int, overlap: int | None, **real: Any) -> Ev
             {"minimize": "area"},
         ],
     }
-    return study_of_mapping(study, {"ahead": ahead, "respond": respond}).evaluator
+    return make_study(study, {"ahead": ahead, "respond": respond}).evaluator
 
 
 def _factors(count: int) -> Values:

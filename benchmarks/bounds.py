@@ -31,7 +31,7 @@ from benchmarks.peer_problems import five
 from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
-from dse.search.base import SearchSettings, Start, method_of
+from dse.search.base import SearchSettings, Start, find_method
 from dse.search.bound.cover import Cover, find_factor
 from tests.search.bound.test_search import STUDIES, covers, front, narrowed, redirected, searched
 
@@ -158,7 +158,7 @@ def limit(seconds: float) -> int:
         evaluator = make()
         plan = SearchSettings("bound", evaluator.space.size or 2**62, 1, 0, seconds, {}, 0.0)
         began, worked = time.time(), time.process_time()
-        search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
+        search = find_method("bound").start(Start(evaluator, plan, chunk=32_768))
         for _ in search.steps(until=began + seconds):
             pass
         outcome = search.outcome()

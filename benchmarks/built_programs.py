@@ -31,9 +31,15 @@ from benchmarks.debian_programs import DRIVERS, PACKAGES, Package
 from dse.problems import InputError
 from dse.profile.build.build import load_modules
 from dse.profile.build.frontend import link_program
-from dse.profile.build.instrument import started, without_assumptions
+from dse.profile.build.instrument import list_static_initializers, remove_assumptions
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import USUAL, Built, Options, build_program, measure
+from dse.profile.command import (
+    USUAL,
+    InstrumentedProgram,
+    ProfileOptions,
+    build_program,
+    measure_program,
+)
 from dse.profile.document import CacheLevels
 
 CC, CXX = (f"{sys.executable} -m dse profile {name}" for name in ("cc", "c++"))
@@ -91,7 +97,7 @@ def addresses(plain: Path) -> dict[str, str]:
     return {row[2]: row[0] for row in rows if len(row) == 3}
 
 
-def without_hooks(built: Built, folder: Path) -> Path:
+def without_hooks(built: InstrumentedProgram, folder: Path) -> Path:
     """Link the same IR without hooks."""
     parts, toolchain = built.parts, find_toolchain()
     module, machine = load_modules([str(path) for path in parts.modules])
@@ -100,8 +106,12 @@ def without_hooks(built: Built, folder: Path) -> Path:
     for line in str(module).splitlines():
         found = re.match(r"@llvm\.global_([cd])tors = ", line)
         if line.startswith(("attributes #", "declare ")):  # or calls of no effect are left out
-            line = without_assumptions(line)
-        lines += started(line, {"c": "init", "d": "fini"}[found[1]]) if found else [line]
+            line = remove_assumptions(line)
+        lines += (
+            list_static_initializers(line, {"c": "init", "d": "fini"}[found[1]])
+            if found
+            else [line]
+        )
     module = binding.parse_assembly("\n".join(lines))
     (folder / "plain.o").write_bytes(machine.emit_object(module))
     objects = (folder / "plain.o",)
@@ -118,7 +128,7 @@ def seconds(line: list[str], given: Path) -> tuple[float, bytes]:
     return os.times().children_user - before, done.stdout
 
 
-def worst_cache(options: Options, given: Path, folder: Path) -> float:
+def worst_cache(options: ProfileOptions, given: Path, folder: Path) -> float:
     """Return how far L1 misses are from those of another simulation on the same trace, at worst."""
     folder.mkdir()
     simulator, trace = folder / "caches", folder / "trace"
@@ -134,7 +144,7 @@ def worst_cache(options: Options, given: Path, folder: Path) -> float:
         trace.open("rb") as read,
         subprocess.Popen(line, stdin=read, stdout=subprocess.PIPE) as process,  # noqa: S603
     ):
-        profile = measure(built, stdin=stdin, stdout=subprocess.DEVNULL)
+        profile = measure_program(built, stdin=stdin, stdout=subprocess.DEVNULL)
         held.close()
         expected = [int(each) for each in process.communicate()[0].split()]
     found = [sum(sum(a.hits[k][1:]) for a in profile.accesses) for k in range(len(CACHES))]
@@ -163,12 +173,12 @@ def row(name: str, package: Package, folder: Path) -> bool:
     build_package(package, source, given)
     building = time.monotonic() - began
     program = source / package.program
-    options = Options((program,), package.arguments)
+    options = ProfileOptions((program,), package.arguments)
     began = time.monotonic()
     built = build_program(options, work)
     instrumenting = time.monotonic() - began
     with given.open("rb") as stdin, out.open("wb") as stdout:
-        profile = measure(built, stdin=stdin, stdout=stdout)
+        profile = measure_program(built, stdin=stdin, stdout=stdout)
     same = seconds([str(program), *package.arguments], given)[1] == out.read_bytes()
     plain = without_hooks(built, work)
     ours = seconds([str(built.executable), *package.arguments], given)[0]

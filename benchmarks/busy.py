@@ -24,7 +24,7 @@ import numpy as np
 import dse
 from dse.model.contract import Model
 from dse.run import is_checkpoint_due
-from dse.search.base import Start, method_of
+from dse.search.base import Start, find_method
 
 STUDIES = Path(__file__).parents[1] / "studies"
 
@@ -62,7 +62,7 @@ def search(path: Path) -> Work:
         study.evaluator, model_graph=replace(study.evaluator.model_graph, models=models)
     )
     began, steps, checkpoints, kept = time.perf_counter(), 0, 0, 0
-    under_way = method_of(study.plan.method).start(Start(evaluator, study.plan))
+    under_way = find_method(study.plan.method).start(Start(evaluator, study.plan))
     for _ in under_way.steps():
         progress, steps = under_way.progress(), steps + 1
         if is_checkpoint_due(progress, kept):

@@ -26,9 +26,9 @@ import numpy as np
 import psutil  # type: ignore[import-untyped]
 
 from dse import Array, Floats, Quantity
-from dse.search.base import Start, method_of
+from dse.search.base import Start, find_method
 from dse.search.workers import Workers
-from dse.study.study import ResolvedStudy, study_of_mapping
+from dse.study.study import ResolvedStudy, make_study
 
 LOOPS = 20_000
 DESIGNS = 10_000  # of fewer, what processes take to begin is a part
@@ -55,7 +55,7 @@ def slow(
 
 
 def slow_study() -> ResolvedStudy:
-    return study_of_mapping(
+    return make_study(
         {
             "study": {"name": "slow", "models": ["slow"]},
             "space": {"x": {"integer": [1, 50]}, "y": {"integer": [1, DESIGNS // 50]}},
@@ -68,7 +68,7 @@ def slow_study() -> ResolvedStudy:
 def logca_study(designs: int) -> ResolvedStudy:
     side = round(designs**0.25)
     steps = {"steps": side, "log": True}
-    return study_of_mapping(
+    return make_study(
         {
             "study": {"name": "sweep", "models": ["objectives.logca:offload"]},
             "inputs": {"granularity": 4096, "latency_per_byte": 0.1},
@@ -129,7 +129,7 @@ def searched(study: ResolvedStudy, workers: Workers) -> Taken:
             seen.update(_threads())
 
     watcher = threading.Thread(target=watch)
-    search = method_of("exhaustive").start(
+    search = find_method("exhaustive").start(
         Start(study.evaluator, study.plan, study.file.run.chunk, workers)
     )
     watcher.start()
@@ -177,7 +177,7 @@ def _peak(designs: int, workers: int) -> None:
     study = logca_study(designs)
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began, worked = time.perf_counter(), time.process_time()
-    search = method_of("exhaustive").start(
+    search = find_method("exhaustive").start(
         Start(study.evaluator, study.plan, study.file.run.chunk, Workers(workers))
     )
     for _ in search.steps():

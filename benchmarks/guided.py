@@ -37,10 +37,10 @@ import numpy as np
 
 from benchmarks import peer_problems
 from benchmarks.peers import Truth, enumerated
-from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
-from dse.evaluate.failures import evaluate_designs
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
+from dse.evaluate.failures import evaluate_naming_failures
 from dse.evaluate.space import Points
-from dse.search.base import SearchSettings, Start, method_of
+from dse.search.base import SearchSettings, Start, find_method
 from dse.search.evolution import VisitedDesigns
 from dse.search.workers import BatchEvaluator
 from dse.study.study import ResolvedStudy, read_study
@@ -63,7 +63,7 @@ def searched(method: str, generation: int) -> Callable[[Evaluator, int, int], Ev
 
     def run(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
         plan = SearchSettings(method, designs, generation, seed)
-        search = method_of(method).start(Start(evaluator, plan))
+        search = find_method(method).start(Start(evaluator, plan))
         batches: list[tuple[Points, Evaluated]] = []
         evaluate = BatchEvaluator.evaluate
 
@@ -79,7 +79,7 @@ def searched(method: str, generation: int) -> Callable[[Evaluator, int, int], Ev
             np.concatenate(column) for column in zip(*(b[0].values() for b in batches), strict=True)
         ]
         first = np.unique(np.column_stack(columns), axis=0, return_index=True)[1]
-        return concatenate([evaluated for _, evaluated in batches]).rows(np.sort(first))
+        return concatenate_batches([evaluated for _, evaluated in batches]).rows(np.sort(first))
 
     return run
 
@@ -90,7 +90,7 @@ def random(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
     none = np.empty((0, len(evaluator.space.variables)))
     drawn = rng.random((designs, none.shape[1]))
     unit = VisitedDesigns(evaluator, none).visit(drawn, designs, rng)
-    return evaluate_designs(evaluator, evaluator.space.from_unit(unit), 0)
+    return evaluate_naming_failures(evaluator, evaluator.space.from_unit(unit), 0)
 
 
 SEARCHES: Mapping[str, Contestant] = {

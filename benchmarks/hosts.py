@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.measured_accuracy import BY, MEASURED, ROOT
 from dse.fit.measurement_fit import fit
 from dse.fit.series import Series, read_series
-from dse.model.units import read
+from dse.model.units import read_value
 
 CATALOG = ROOT / "spaces" / "hosts.csv"
 HEAD = '''\
@@ -68,7 +68,7 @@ def fitted(row: dict[str, str], known: dict[str, dict[str, Series]]) -> dict[str
 def converted(row: dict[str, str]) -> dict[str, str]:
     """Return the values of an entry whose rate is printed; cycles stay cycles."""
     rate = f"{row['rate']} {row['unit']}"
-    per_byte = rate if row["unit"] == "cycle/B" else f"{1e9 / read(rate, 'B/s'):.4g}"
+    per_byte = rate if row["unit"] == "cycle/B" else f"{1e9 / read_value(rate, 'B/s'):.4g}"
     note = "; ".join(filter(None, ("in bulk", row["note"])))
     assumed = {"complexity": "1 (assumed)", "host_fixed_work": "0 (assumed)"}
     return {"computational_index": per_byte, **assumed, "note": note}

@@ -25,13 +25,13 @@ import pytest
 import dse
 from dse import Array, Floats, Quantity
 from dse.report.page import write_report
-from dse.result.folder import DESIGNS, FRONT, save
+from dse.result.folder import DESIGNS, FRONT, save_result
 from dse.result.record import Result
 from dse.result.storage import Store
-from dse.result.tables import result_of
-from dse.search.base import SearchSettings, Start, method_of
+from dse.result.tables import make_result
+from dse.search.base import SearchSettings, Start, find_method
 from dse.search.workers import Workers
-from dse.study.study import ResolvedStudy, study_of_mapping
+from dse.study.study import ResolvedStudy, make_study
 from tests.browser import browser, open_report
 
 SIZES = (10_000, 150_000, 1_000_000)
@@ -55,7 +55,7 @@ def toy(
 def study_of(method: str, designs: int) -> ResolvedStudy:
     side = round(designs**0.5)
     steps = {} if method == "evolution" else {"steps": side}
-    return study_of_mapping(
+    return make_study(
         {
             "study": {"name": "front", "models": ["toy"]},
             "space": {"x": {"real": [1, 2]} | steps, "y": {"real": [1, 1 + 1e4 / side]} | steps},
@@ -99,10 +99,10 @@ def measure(method: str, designs: int, folder: Path) -> None:
     study = study_of(method, designs)
     plan: SearchSettings = study.plan
     phases: dict[str, tuple[float, float]] = {}
-    search = method_of(plan.method).start(Start(study.evaluator, plan, workers=WORKERS))
+    search = find_method(plan.method).start(Start(study.evaluator, plan, workers=WORKERS))
     timed(phases, "search", lambda: list(search.steps()))
     outcome = timed(phases, "outcome", search.outcome)
-    result = timed(phases, "tables", lambda: result_of(study, outcome, "complete", 1.0, WORKERS))
+    result = timed(phases, "tables", lambda: make_result(study, outcome, "complete", 1.0, WORKERS))
     timed(
         phases,
         "Nash design, volume",
@@ -112,7 +112,7 @@ def measure(method: str, designs: int, folder: Path) -> None:
     store = Store.open(f"sqlite:///{database}", "front", study.evaluator.objectives, "")
     timed(phases, "storage", lambda: store.register(study.evaluator, outcome))
     store.close()
-    timed(phases, "csv, json", lambda: save(result, folder))
+    timed(phases, "csv, json", lambda: save_result(result, folder))
     timed(phases, "(floor)", lambda: texts(result))
     page = folder / "report.html"
     timed(phases, "page", lambda: write_report(result, [], page, study.text))

@@ -19,7 +19,7 @@ from dse.fit.measurement_fit import Fit, fit, measured_times, show_parameter
 from dse.fit.queue import LoadFit, fit_load, read_loads
 from dse.fit.rule import LEFT_OUT, ON_TABLE, make_rule, summarize_rule
 from dse.fit.series import Series, read_series
-from dse.model.values import percent, show
+from dse.model.values import show, show_percent
 from dse.problems import InputError
 
 ROOT = Path(__file__).parents[1]
@@ -239,7 +239,7 @@ def rule_section() -> str:
     words = {
         "count": len(both),
         "crossing": len(errors),
-        "median": percent(float(np.median(errors)), 2),
+        "median": show_percent(float(np.median(errors)), 2),
         "missing": sum(map(math.isinf, errors)),
         "overlap": sum(overlaps),
         "laws": len(left),

@@ -22,7 +22,7 @@ import numba
 import numpy as np
 
 from dse.model import Array
-from objectives.logca import HostWork, Interface, break_even, speedup
+from objectives.logca import HostWork, InterfaceCosts, break_even, speedup
 
 THREADS = 2
 CHUNK = 65_536
@@ -65,7 +65,7 @@ def unchecked(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
 
     def chunk(part: slice) -> None:
         g, o, fixed, per_byte, c, a = (columns[name][part] for name in ("granularity", *SHARED))
-        interface, work = Interface(o, fixed, per_byte), HostWork(c)
+        interface, work = InterfaceCosts(o, fixed, per_byte), HostWork(c)
         out[0][part] = first(g, interface, work, a).speedup
         out[1][part] = second(interface, work, a).break_even
 

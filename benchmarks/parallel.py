@@ -29,7 +29,7 @@ from benchmarks.bound_problems import finer
 from benchmarks.bounds import continuous
 from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
-from dse.search.base import SearchSettings, Start, method_of
+from dse.search.base import SearchSettings, Start, find_method
 from dse.search.workers import Threads, Workers
 
 T = TypeVar("T")
@@ -131,7 +131,7 @@ class Run(NamedTuple):
 def search(case: Case, evaluator: Evaluator, workers: int) -> Run:
     """Search, and measure."""
     settings = SearchSettings(case.method, case.evaluations, tolerance=case.tolerance)
-    method, objectives = method_of(case.method), len(evaluator.objectives)
+    method, objectives = find_method(case.method), len(evaluator.objectives)
     plan = method.plan(settings, evaluator.space, objectives, [])
     began = time.process_time()
     under_way = method.start(Start(evaluator, plan, workers=Workers(workers)))

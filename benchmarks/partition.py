@@ -28,8 +28,8 @@ from objectives.partition import (
     area_front,
     best_partition,
     greedy_partition,
+    make_problem,
     optimal,
-    problem_of,
 )
 from objectives.partition.cut import minimum_cut, nested_groups
 from objectives.partition.milp import solve_program
@@ -101,7 +101,7 @@ def medians(work: dict[str, Callable[[], float]], runs: int) -> dict[str, float]
 
 def solvers() -> None:
     for blocks in (100, 500, 2000):
-        problem = problem_of(random_program(blocks, 1), organisation("SL2+"))
+        problem = make_problem(random_program(blocks, 1), organisation("SL2+"))
         print(f"{blocks} blocks: {len(problem)} movable, {len(problem.any_cost)} sets")
         times = medians(subjects(problem), RUNS)
         for name, seconds in times.items():
@@ -114,7 +114,7 @@ def solvers() -> None:
 
 def fronts() -> None:
     program = Workloads.load(PROFILE).graphs[0][0]
-    problem = problem_of(program, organisation("SL2+"))
+    problem = make_problem(program, organisation("SL2+"))
     began = time.process_time()
     points = len(area_front(problem).area)
     print(f"front of jpeg: {points} points, {time.process_time() - began:.1f} s")

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse import Array, Floats, Quantity
 from dse.model import model, monotonic
-from dse.study.study import ResolvedStudy, read_study, study_of_mapping
+from dse.study.study import ResolvedStudy, make_study, read_study
 from objectives.logca import break_even, speedup
 
 _PARTS = range(1, 5)  # accelerators of the large problem
@@ -78,7 +78,7 @@ def _annotated() -> Any:
 
 def five(steps: int = 24) -> ResolvedStudy:
     """Return LogCA with five variables on a grid: 64 · 4 · steps^3 designs."""
-    return study_of_mapping(
+    return make_study(
         {
             "study": {"name": "five", "models": ["objectives.logca:offload", "cost"]},
             "space": {
@@ -107,7 +107,7 @@ def twenty(*constraints: dict[str, Any]) -> ResolvedStudy:
         "l": {"real": [0.01, 10], "log": True},
         "b": {"values": [0.9, 1.0, 1.01, 1.1]},
     }
-    return study_of_mapping(
+    return make_study(
         {
             "study": {"name": "twenty", "models": ["chip"]},
             "space": {f"{n}{k}": dict(v) for k in _PARTS for n, v in each.items()},
@@ -154,7 +154,7 @@ def options() -> ResolvedStudy:
     names = [f"part{k}" for k in range(_CATALOGS)]
     inputs = {n: Annotated[Floats, Quantity("1", "the number of an option", low=0)] for n in names}
     _annotate(assemble, inputs, Assembly)
-    return study_of_mapping(
+    return make_study(
         {
             "study": {"name": "options", "models": ["assemble"]},
             "space": {name: {"values": list(range(_OPTIONS))} for name in names},
@@ -166,7 +166,7 @@ def options() -> ResolvedStudy:
 
 def queue(most: int = 64) -> ResolvedStudy:
     """Return streams that share a pipeline in turns, at several rates."""
-    return study_of_mapping(
+    return make_study(
         {
             "study": {"name": "queue", "models": ["objectives.sharing:round_robin"]},
             "inputs": {"context_switch": 4, "clock_period": "10 ns"},

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.failures import evaluate_designs
+from dse.evaluate.failures import evaluate_naming_failures
 from dse.evaluate.space import Choice, Integer, Points, Space, Values
 from dse.model import Array
-from dse.search.base import UNLIMITED, SearchSettings, Start, method_of
+from dse.search.base import UNLIMITED, SearchSettings, Start, find_method
 from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import Ranges
 
@@ -63,13 +63,13 @@ class Task:
     def judged(self, unit: Array) -> Evaluated:
         """Evaluate points of the unit cube."""
         points = self.space.from_unit(np.clip(unit, 0.0, 1.0))
-        found = evaluate_designs(self.evaluator, points, 0)
+        found = evaluate_naming_failures(self.evaluator, points, 0)
         self.keep(found)
         return found
 
     def fitness(self, points: Points) -> Array:
         """Evaluate designs for a peer: less is better, what violates a constraint is far off."""
-        found = evaluate_designs(self.evaluator, points, 0)
+        found = evaluate_naming_failures(self.evaluator, points, 0)
         self.keep(found)
         return self.penalized(found)
 
@@ -94,7 +94,7 @@ def evolution(task: Task) -> bool:
     """Evolution as the product plans it, without an end."""
     settings = SearchSettings("evolution", UNLIMITED, seed=task.seed)
     count = len(task.evaluator.objectives)
-    return _ours(task, method_of("evolution").plan(settings, task.space, count, []))
+    return _ours(task, find_method("evolution").plan(settings, task.space, count, []))
 
 
 def bound(task: Task) -> bool:
@@ -104,11 +104,11 @@ def bound(task: Task) -> bool:
     task.until += 9 * task.seconds
     settings = SearchSettings("bound", UNLIMITED, tolerance=0.01)
     count = len(task.evaluator.objectives)
-    return _ours(task, method_of("bound").plan(settings, task.space, count, []))
+    return _ours(task, find_method("bound").plan(settings, task.space, count, []))
 
 
 def _ours(task: Task, plan: SearchSettings) -> bool:
-    search = method_of(plan.method).start(Start(task.evaluator, plan))
+    search = find_method(plan.method).start(Start(task.evaluator, plan))
     for _ in search.steps():
         if task.late:
             break

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from benchmarks import peer_problems
 from benchmarks.peer_searches import SEARCHES, Task, installed, shown
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.front import hypervolume, is_nondominated, scaled
+from dse.evaluate.front import hypervolume, is_nondominated, scale_front
 from dse.model import Array
-from dse.search.base import SearchSettings, Start, method_of
+from dse.search.base import SearchSettings, Start, find_method
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
 from tests.quality import recall
@@ -56,7 +56,7 @@ class Truth:
     @classmethod
     def of(cls, points: Array, signs: Array, words: str) -> Truth:
         front = np.unique(points[is_nondominated(points)], axis=0)
-        return cls(front, scaled(front, signs)[1], signs, words)
+        return cls(front, scale_front(front, signs)[1], signs, words)
 
     def unit(self, points: Array) -> Array:
         low, high = (shown(end, self.logs, self.signs) for end in self._ends())
@@ -103,7 +103,7 @@ class Row:
 
 def enumerated(evaluator: Evaluator) -> tuple[Array, float, int]:
     """Return the whole front, the seconds of processor, and the designs."""
-    method = method_of("exhaustive")
+    method = find_method("exhaustive")
     settings = SearchSettings("exhaustive")
     plan = method.plan(settings, evaluator.space, len(evaluator.objectives), [])
     search = method.start(Start(evaluator, plan, workers=Workers(2)))
@@ -141,7 +141,7 @@ def compared(name: str, study: ResolvedStudy, seconds: float, seeds: int) -> Non
     if truth is None:
         every = np.concatenate([front for row in rows.values() for front in row.fronts])
         truth = Truth.of(every, evaluator.signs, "not known: what all found together")
-        truth = replace(truth, logs=scaled(truth.points, evaluator.signs)[1])
+        truth = replace(truth, logs=scale_front(truth.points, evaluator.signs)[1])
     space = evaluator.space
     size = "a continuum" if space.size is None else f"{space.size:,} designs"
     print(f"\n{name}: {len(space.variables)} variables, {size}; true front: {truth.words}")

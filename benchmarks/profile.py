@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.profile.build.frontend import faithful, library_calls
+from dse.profile.build.frontend import flags_keeping_blocks, flags_keeping_library_calls
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import Options, build_program, libraries_matter
-from dse.profile.command import measure as run_built
+from dse.profile.command import ProfileOptions, build_program, libraries_matter
+from dse.profile.command import measure_program as run_built
 from dse.profile.run.run import environment
 
 PROGRAMS = Path(__file__).parents[1] / "studies" / "programs"
@@ -138,7 +138,11 @@ def measure(name: str, load: Load, runs: int) -> dict[str, float]:
         folder = Path(place)
         given = folder / "given"
         given.write_bytes(load.given)
-        same = ("-O1", *faithful(("-O1",)), *library_calls())  # as a program is profiled
+        same = (
+            "-O1",
+            *flags_keeping_blocks(("-O1",)),
+            *flags_keeping_library_calls(),
+        )  # as a program is profiled
         plain = [str(native(load, folder, *same)), *load.arguments]
         fast = [str(native(load, folder, "-O2", "-fno-sanitize=all")), *load.arguments]
         base = median(plain, given, max(runs, 5))
@@ -147,7 +151,7 @@ def measure(name: str, load: Load, runs: int) -> dict[str, float]:
         for variant, settings in VARIANTS.items():
             part = folder / variant
             part.mkdir()
-            built = build_program(Options(load.sources, load.arguments, **settings), part)
+            built = build_program(ProfileOptions(load.sources, load.arguments, **settings), part)
             command = [str(built.executable), *load.arguments]
             row[variant] = median(command, given, runs) / base
             if variant == "all":

@@ -36,7 +36,7 @@ from benchmarks.callgrind import Callgrind, run_callgrind
 from benchmarks.debian_programs import PACKAGES, Package
 from benchmarks.github_programs import SNAPSHOTS
 from dse.problems import InputError, Problem
-from dse.profile.command import Options, build_program, profile_program
+from dse.profile.command import ProfileOptions, build_program, profile_program
 from dse.profile.document import Profile
 from dse.profile.library.measure import build_plain_program
 
@@ -138,7 +138,7 @@ def compare(name: str, sources: Path, folder: Path) -> Row:
     build_package(package, source, given)
     program = source / package.program
     arguments = tuple(each.replace("{source}", str(source)) for each in package.arguments)
-    options = Options((program,), arguments)
+    options = ProfileOptions((program,), arguments)
     with given.open("rb") as stdin, out.open("wb") as stdout:
         profile = profile_program(options, stdin=stdin, stdout=stdout)
     same = seconds([str(program), *arguments], given)[1] == out.read_bytes()

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import dse
-from dse.evaluate.front import distinct_front, is_nondominated
+from dse.evaluate.front import find_distinct_front, is_nondominated
 
 
 def unit(points: Any) -> Any:
@@ -36,7 +36,7 @@ def ranks(points: Any) -> Any:
 def bend(points: Any) -> Any:
     angles = np.zeros(len(points))
     for pair in combinations(unit(points).T, 2):  # it is defined for two objectives: all pairs
-        rows = np.flatnonzero(distinct_front(np.transpose(pair)))
+        rows = np.flatnonzero(find_distinct_front(np.transpose(pair)))
         x, y = np.transpose(pair)[rows := rows[np.argsort(pair[0][rows])]].T
         angles[rows] += np.arctan2(y - y[-1], x[-1] - x) - np.arctan2(y[0] - y, x - x[0])
     return angles

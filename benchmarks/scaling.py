@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.bound_problems import FINER, finer
 from benchmarks.cores import logca_study
 from dse.evaluate.evaluator import Evaluator
-from dse.search.base import SearchSettings, Start, method_of
+from dse.search.base import SearchSettings, Start, find_method
 from dse.search.workers import Workers
 from dse.study.study import read_study
 
@@ -93,9 +93,9 @@ def measure(make: Callable[[], Evaluator], method: str, workers: int) -> Cost:
     evaluator = make()
     tolerance = TOLERANCE if method == "bound" else 0.0
     settings = SearchSettings(method, tolerance=tolerance)
-    plan = method_of(method).plan(settings, evaluator.space, len(evaluator.objectives), [])
+    plan = find_method(method).plan(settings, evaluator.space, len(evaluator.objectives), [])
     began, worked = time.perf_counter(), time.process_time()
-    search = method_of(method).start(Start(evaluator, plan, workers=Workers(workers)))
+    search = find_method(method).start(Start(evaluator, plan, workers=Workers(workers)))
     for _ in search.steps():
         pass
     search.outcome()
@@ -107,8 +107,8 @@ def sample(make: Callable[[], Evaluator]) -> float:
     """Return the processor seconds that Optuna takes per random sample."""
     evaluator = make()
     settings = SearchSettings("RandomSampler", _SAMPLES)
-    plan = method_of("RandomSampler").plan(settings, evaluator.space, 2, [])
-    search = method_of("RandomSampler").start(Start(evaluator, plan))
+    plan = find_method("RandomSampler").plan(settings, evaluator.space, 2, [])
+    search = find_method("RandomSampler").start(Start(evaluator, plan))
     began = time.process_time()
     for _ in search.steps():
         pass

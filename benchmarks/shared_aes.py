@@ -13,7 +13,7 @@ import numpy as np
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.model import model, monotonic
-from dse.study.study import study_of_mapping
+from dse.study.study import make_study
 
 _ROUNDING = 1e-12  # an acceleration of exactly k lanes must not become k + 1 of them
 _KIB = 1024.0
@@ -172,4 +172,4 @@ def shared_aes(acceleration: int = 31, overlap: int | None = 64, buffers: int = 
         ],
     }
     models = {"laid": laid, "load": load, "attached": attached}
-    return study_of_mapping(study, models).evaluator
+    return make_study(study, models).evaluator

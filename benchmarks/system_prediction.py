@@ -16,7 +16,7 @@ from benchmarks.measured_accuracy import BY, MEASURED, measured_crossings
 from dse.fit.measurement_fit import Fit, fit, measured_times
 from dse.fit.series import read_series
 from dse.model.quantity import Array
-from dse.model.values import number, show
+from dse.model.values import show, show_number
 from objectives.logca import Offload, offload
 
 CLOCK = 650e6
@@ -110,8 +110,8 @@ def section() -> str:
         own=show(float(f"{own:.3g}"), "B"),
         miss=_percent(even / own - 1.0),
         rows="\n".join(lines),
-        block=number(block, 3),
-        clocks=number(block * ENGINE_CLOCK / 1e9, 3),
+        block=show_number(block, 3),
+        clocks=show_number(block * ENGINE_CLOCK / 1e9, 3),
     )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.model.units import UnitError, read
-from dse.model.values import number
+from dse.model.units import UnitError, read_value
+from dse.model.values import show_number
 from dse.study.catalog import Row, open_catalog
 
 HERE = Path(__file__).parent / "reference"
@@ -22,7 +22,7 @@ SHOWN = ("AES", "AES-GCM", "SHA-256", "SHA-512", "SHA-3", "ChaCha20", "deflate",
 def value(row: Row, name: str, unit: str) -> float:
     """Return a value of an entry, NaN if the entry lacks it in that kind of unit."""
     try:
-        return read(row.values[name].text, unit) if name in row.values else np.nan
+        return read_value(row.values[name].text, unit) if name in row.values else np.nan
     except UnitError:
         return np.nan
 
@@ -40,7 +40,7 @@ def is_complete(row: Row) -> bool:
 
 def span(values: list[float]) -> str:
     """Return the least and the greatest of some numbers."""
-    ends = sorted({number(v, 3) for v in (min(values), max(values))}) if values else []
+    ends = sorted({show_number(v, 3) for v in (min(values), max(values))}) if values else []
     return " to ".join(sorted(ends, key=lambda end: float(end.replace(",", ""))))
 
 
@@ -72,7 +72,7 @@ def host_rows() -> list[list[str]]:
         index = row.values["computational_index"]
         fixed = value(row, "host_fixed_work", "B") * value(row, "computational_index", "ns/B")
         facts = [row.text.get(f, "") for f in ("kernel", "variant", "device", "instructions")]
-        cost = number(fixed, 3) if row.values["host_fixed_work"].provenance == "fitted" else ""
+        cost = show_number(fixed, 3) if row.values["host_fixed_work"].provenance == "fitted" else ""
         lines.append([f"`{row.name}`", *facts, index.text.replace(".0 ", " "), cost])
     return lines
 

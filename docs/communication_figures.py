@@ -14,13 +14,13 @@ from matplotlib.colors import LogNorm
 
 from objectives.communication import Setting, load_dataflow
 from objectives.communication.analysis import (
-    busiest,
+    find_busiest,
     communication_share,
     local_or_global,
     memory_wall,
     speedups,
 )
-from objectives.communication.laws import Notation, law_text
+from objectives.communication.laws import Notation, write_law
 from objectives.communication.report import top_functions
 from objectives.communication.analysis import Count, fit_dataflow_laws, law_table
 
@@ -92,7 +92,7 @@ def figure3() -> None:
 
 def heatmap(axis: plt.Axes, row: plt.Axes, dataflow, title: str, count: int) -> None:
     """Bytes from row to column, and the computation below."""
-    hot = busiest(dataflow, count)
+    hot = find_busiest(dataflow, count)
     names = list(hot.computation.index)
     for where, values in ((axis, hot.transfers.to_numpy()), (row, hot.computation.to_numpy()[None, :])):
         shown = np.ma.masked_less_equal(values, 0)
@@ -185,12 +185,12 @@ def dataflow(axis: plt.Axes, way: str) -> None:
     for source, target in ((load, turn), (turn, store)):
         (x0, y), (x1, _) = places[source], places[target]
         axis.annotate("", (x1 - 0.1, y), (x0 + 0.1, y), arrowprops=ARROW)
-        flow(axis, (x0 + x1) / 2, y + 0.05, law_text(laws[Count("bytes", source, target)], PICTURE))
+        flow(axis, (x0 + x1) / 2, y + 0.05, write_law(laws[Count("bytes", source, target)], PICTURE))
     bent = ARROW | {"connectionstyle": "arc3,rad=0.25"}
     axis.annotate("", (0.88, 0.44), (0.12, 0.44), arrowprops=bent)
-    flow(axis, 0.5, 0.2, law_text(laws[Count("bytes", load, store)], PICTURE))
+    flow(axis, 0.5, 0.2, write_law(laws[Count("bytes", load, store)], PICTURE))
     if (again := Count("bytes", turn, turn)) in laws:
-        flow(axis, 0.5, 0.36, f"to itself: {law_text(laws[again], PICTURE)}")
+        flow(axis, 0.5, 0.36, f"to itself: {write_law(laws[again], PICTURE)}")
     axis.set_title(way)
     axis.set_xlim(0, 1)
     axis.set_ylim(0, 1)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from objectives.partition.decisions import decide
+from objectives.partition.decisions import decide_moves
 from objectives.partition.estimate import cpu_time, estimate, theoretical_time
 from objectives.partition.quantities import Architecture
 from objectives.partition.quantities import Workloads
@@ -48,7 +48,7 @@ class Point(NamedTuple):
 def point(name: str, architecture: Architecture, size: float) -> Point:
     """Partition a program, by the optimum and by greedy."""
     graph = GRAPHS[name]
-    decision = decide(graph, architecture, size)
+    decision = decide_moves(graph, architecture, size)
     alone = float(cpu_time(graph, architecture))
     theoretical = alone / float(theoretical_time(graph, architecture))
     speedup, relative, moved = {}, {}, {}
@@ -175,7 +175,7 @@ def programs() -> None:
     rows = {}
     for name, graph in GRAPHS.items():
         alone = float(cpu_time(graph, Architecture()))
-        groups = [g for g in decide(graph, Architecture(), SIZE).groups if g.alone <= 0]
+        groups = [g for g in decide_moves(graph, Architecture(), SIZE).groups if g.alone <= 0]
         rows[name] = {
             "blocks": len(graph), "instructions": graph.area.sum(),
             "movable blocks": graph.movable.sum(), "movable": graph.area[graph.movable].sum(),

@@ -18,8 +18,8 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from dse.model.quantity import Quantity, Resource
-from dse.model.values import number
-from dse.study.catalog import Catalog, catalogs, models
+from dse.model.values import show_number
+from dse.study.catalog import Catalog, list_catalogs, list_models
 
 ROOT = Path(__file__).parents[1]
 MOST_ROWS = 60  # a page of a catalog with more entries lists them with `dse list`
@@ -69,7 +69,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def model_pages() -> dict[str, str]:
     """Return a page for each package of models, by its place."""
     packages = defaultdict(list)
-    for listed in models(None):
+    for listed in list_models(None):
         packages[listed.model.name.partition(":")[0]].append(listed.model)
     return {
         f"reference/models/{module.rpartition('.')[2]}.md": "\n".join(
@@ -105,7 +105,7 @@ def _docstring(function: Any) -> str:
 def _quantity(name: str, quantity: Quantity | Resource, defaults: Any) -> str:
     if isinstance(quantity, Resource):
         return f"| `{name}` | | file | | {_cell(quantity.about)} |"
-    about = quantity.about + (f" (default {number(defaults[name])})" if name in defaults else "")
+    about = quantity.about + (f" (default {show_number(defaults[name])})" if name in defaults else "")
     cells = (quantity.symbol, quantity.unit, quantity.domain(), about)
     return f"| `{name}` | " + " | ".join(_cell(cell) for cell in cells) + " |"
 
@@ -115,7 +115,7 @@ def _quantity(name: str, quantity: Quantity | Resource, defaults: Any) -> str:
 
 def catalog_pages() -> dict[str, str]:
     """Return a page for each shipped catalog, by its place."""
-    return {f"reference/catalogs/{c.name}.md": _catalog(c) for c in catalogs(None)}
+    return {f"reference/catalogs/{c.name}.md": _catalog(c) for c in list_catalogs(None)}
 
 
 def _catalog(catalog: Catalog) -> str:
@@ -133,7 +133,7 @@ def _catalog(catalog: Catalog) -> str:
         lines += [f"## `{row.name}`\n", f"{_plain(row.about)}\n"]
         lines += ["| value | | provenance | source |\n|---|---|---|---|"]
         for name, value in row.values.items():
-            written = value.value if isinstance(value.value, str) else number(value.value)
+            written = value.value if isinstance(value.value, str) else show_number(value.value)
             source = "; ".join(filter(None, (value.source, value.note)))
             cells = (f"{written} {value.unit}", value.provenance, source)
             lines.append(f"| `{name}` | " + " | ".join(_cell(str(c)) for c in cells) + " |")

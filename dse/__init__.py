@@ -31,8 +31,10 @@ with `ModelError`. All of them are a `DseError`.
 Numbers are in the base units that ``dse list`` shows, and texts with units are read wherever a
 study file has them. Whole quantities are integers, choices are names.
 
-Modules next to the packages: `cli` has the commands, `boundary` their unforeseen errors, `options`
-their options; `run` runs a study; `problems` has the errors; `testing` checks models.
+Modules next to the packages: `cli` has the commands. `boundary` ends a command and saves unforeseen
+errors. `options` has the kinds of options, such as file names. `run` runs a study, writes its
+report, and stops at a model's error (`StoppedError`). `problems` has the other errors: places,
+paths, nearest names and texts without passwords. `testing` checks models.
 """
 
 from __future__ import annotations

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from dse.boundary import INPUT, INTERRUPTED, UNMET, end_with, reader
-from dse.options import Readable, Written, option
+from dse.options import FileName, Written, option
 from dse.problems import LONGEST_MESSAGE, shorten
 
 if TYPE_CHECKING:
     from dse.search.cluster import Cluster
 
-_PATH = Readable()
+_PATH = FileName()
 _YOUNG_OBJECTS = 50_000  # before the collector looks: imports make as many, and none is garbage
 _TIMEOUT_REPEAT = 0.5  # seconds; a person does not press Ctrl-C again that quickly
 _TARGET_HELP = (
@@ -350,11 +350,11 @@ def explain_command(
     from dse.explain.recommendation import assess_changes, named_designs
     from dse.explain.switch_points import SECONDS
     from dse.problems import InputError, Problem
-    from dse.result.folder import FINISHED, study_of
+    from dse.result.folder import FINISHED, load_copied_study
     from dse.terminal import Terminal
 
     result = load_result(run)
-    study = study_of(run)
+    study = load_copied_study(run)
 
     def nash() -> int:
         return int(str(result.nash().name))
@@ -401,10 +401,10 @@ def explain_command(
 def report_command(run: Path) -> None:
     """Write the report of RUN again from its tables."""
     from dse.api import load_result
-    from dse.result.folder import REPORT, study_of
+    from dse.result.folder import REPORT, load_copied_study
     from dse.run import report_into
 
-    report_into(study_of(run), load_result(run), run, thorough=True)
+    report_into(load_copied_study(run), load_result(run), run, thorough=True)
     click.echo(f"{run / REPORT}")
 
 
@@ -448,12 +448,12 @@ def certify_command(run: Path, designs: int, seed: int, as_json: bool) -> None:
     """
     from dse.api import load_result
     from dse.explain.certification import certify
-    from dse.result.folder import study_of
+    from dse.result.folder import load_copied_study
     from dse.terminal import Terminal
     from dse.terminal.documents import certify_data
 
     result = load_result(run)
-    verdict = certify(run, study_of(run), result, designs, seed)
+    verdict = certify(run, load_copied_study(run), result, designs, seed)
     if as_json:
         click.echo(json.dumps(certify_data(result, verdict), indent=2))
     else:
@@ -496,16 +496,16 @@ def status_command(run: Path, as_json: bool) -> None:
     """Show the progress of RUN, a run folder or a study file (its folder is runs/NAME)."""
     from dataclasses import asdict
 
-    from dse.model.values import as_data
+    from dse.model.values import json_value
     from dse.result.folder import default_folder
-    from dse.result.progress import status_of
+    from dse.result.progress import read_status
     from dse.study.study import read_study
     from dse.terminal import Terminal
 
     is_folder = run.is_dir() or (not run.exists() and run.suffix != ".toml")
-    status = status_of(run if is_folder else default_folder(read_study(run).name))
+    status = read_status(run if is_folder else default_folder(read_study(run).name))
     if as_json:
-        click.echo(json.dumps(as_data(asdict(status)), indent=2))
+        click.echo(json.dumps(json_value(asdict(status)), indent=2))
     else:
         Terminal().status(status)
 
@@ -525,7 +525,7 @@ def list_command(name: str | None, where: str | None, as_json: bool) -> None:
     NAME is a model, a quantity, a catalog or an entry, or a part of a name. Models show their
     inputs and outputs, and catalogs show their entries. An entry shows the source of each value.
     """
-    from dse.study.catalog import catalogs, models
+    from dse.study.catalog import list_catalogs, list_models
     from dse.terminal import Terminal
 
     if where is not None or as_json:
@@ -539,7 +539,7 @@ def list_command(name: str | None, where: str | None, as_json: bool) -> None:
         else:
             Terminal().entries(catalog, where or "")
         return
-    listed = models(name), catalogs(name)
+    listed = list_models(name), list_catalogs(name)
     Terminal().listing(*listed, name)
     if not any(listed):
         sys.exit(INPUT)

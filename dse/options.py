@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 
-class Single(click.Option):
+class SingleOption(click.Option):
     """An option that takes one value by default; click takes the last of several."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -40,11 +40,11 @@ class Single(click.Option):
         return values[0], source
 
 
-option = functools.partial(click.option, cls=Single)
-"""`click.option` with the class `Single`."""
+option = functools.partial(click.option, cls=SingleOption)
+"""`click.option` with the class `SingleOption`."""
 
 
-class Readable(click.Path):
+class FileName(click.Path):
     """The name of a file or a folder, in UTF-8: `dse` writes names into files.
 
     For one to write, ``-``, which is often standard output, is refused.
@@ -70,5 +70,5 @@ class Readable(click.Path):
         return super().convert(value, param, ctx)
 
 
-Written = functools.partial(Readable, written=True)
+Written = functools.partial(FileName, written=True)
 """A file or a folder to write."""

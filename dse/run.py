@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dse.evaluate.audit import RepeatabilityError, audit
+from dse.evaluate.audit import RepeatabilityError, audit_models
 from dse.evaluate.failures import DesignError
 from dse.evaluate.graph_summary import list_steps
 from dse.evaluate.model_graph import ModelError
@@ -25,8 +25,8 @@ from dse.result.files import read_state, write_state
 from dse.result.lease import lease_folder
 from dse.result.progress import ProgressNotes, note_resumption
 from dse.result.record import CUT_SHORT, ERROR, Result
-from dse.result.tables import front_of, result_of
-from dse.search.base import METHODS, Progress, Search, Start, method_of
+from dse.result.tables import make_front, make_result
+from dse.search.base import METHODS, Progress, Search, Start, find_method
 from dse.search.bound.refutation import RefutedError
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.diagnosis import (
@@ -38,7 +38,7 @@ from dse.search.formulation import refuse_own_hosts
 from dse.search.outcome import Outcome
 from dse.search.verification import Verification, verify_outcome
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers, is_late
-from dse.study.execution import METHOD, choose_search, workers_of
+from dse.study.execution import METHOD, choose_search, choose_workers
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -133,11 +133,11 @@ def run(
         If a model raised; what was done is saved first.
     """
     refuse_own_hosts(study.evaluator, str(study.path or study.name))
-    team = workers_of(study, workers, cluster)
+    team = choose_workers(study, workers, cluster)
     if out is None:
         with _open_storage(study, None) as store:
             return _complete(_prepare(study, None, {}, store, team, begins), progress)
-    copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
+    copies, out = files.list_copies(study), Path(os.path.abspath(out))  # a model may go elsewhere
     known, seconds = (study.digest, study.name), study.plan.timeout or np.inf
     with _writing(study), lease_folder(out, *known, fresh, copies, seconds) as lease:
         if lease.aside is not None and moved is not None:
@@ -183,7 +183,7 @@ def _prepare(
     trials = None if isinstance(store, FrontDatabase) else store
     start = Start(study.evaluator, study.plan, study.file.run.chunk, workers, state, trials)
     try:
-        search = method_of(study.plan.method).start(start)
+        search = find_method(study.plan.method).start(start)
     except (DesignError, ModelError) as error:
         raise StoppedError(f"{study.name}: {error}") from error
     return _Session(study, out, copies, store, workers, notes, search, search.progress(), began)
@@ -245,7 +245,7 @@ def check_contract(
         seconds = min(seconds, _AUDIT_FRACTION * timeout)
     try:
         halfway = replace(workers, until=workers.midway)  # the search names a design that hangs
-        found = halfway.call(audit, study.evaluator, seconds)
+        found = halfway.call(audit_models, study.evaluator, seconds)
     except LateError as error:
         why = f"they were not done with a few designs after {error.waited:.1f} s: {HANGS}"
         return {"study.models": f"the models were not held to their contract: {why}"}
@@ -370,7 +370,7 @@ def _keep(session: _Session, ended: _Ended, check: Verification | None) -> Resul
     """Make the result; write storage, tables, and a checkpoint if another run can continue."""
     study, out, store, outcome = session.study, session.out, session.store, ended.outcome
     seconds, earlier = time.monotonic() - session.began, session.earlier
-    result = result_of(
+    result = make_result(
         study, outcome, ended.stopped, seconds, session.workers, session.notes, earlier
     )
     if check is not None:
@@ -385,7 +385,7 @@ def _keep(session: _Session, ended: _Ended, check: Verification | None) -> Resul
             session.save_checkpoint()
         if store is not None and ended.stopped in files.FINISHED:
             store.register(study.evaluator, outcome)
-        files.save(result, out, session.copies, study.outside)
+        files.save_result(result, out, session.copies, study.outside)
     except (OSError, StorageError):  # keep the state, if the disk has space for it
         with suppress(OSError):
             session.save_checkpoint()
@@ -418,11 +418,11 @@ def _reopen(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Res
     if study.file.run.storage is None and not has_trials(out / files.STORAGE):
         with _open_storage(study, out) as store:
             if store is not None:
-                store.register(study.evaluator, front_of(study, result))
+                store.register(study.evaluator, make_front(study, result))
     files.copy_study(copies, out)
     changed = result.target != kept.target or not files.is_of_study(out, copies, study.outside)
     if changed:
-        files.save(result, out, copies, study.outside)
+        files.save_result(result, out, copies, study.outside)
     if changed or not files.read_answer(out) or not (out / files.REPORT).is_file():
         report_into(study, result, out)
     return result
@@ -502,14 +502,14 @@ def report(
         Robustness,
         ranking_section,
         robustness_data,
-        uncertain_section,
+        robustness_section,
     )
     from dse.explain.system import system_section
     from dse.report.overview import make_overview
     from dse.report.page import write_report
-    from dse.report.panels import written
+    from dse.report.panels import write_sections
 
-    sections, failed = written(study, result)
+    sections, failed = write_sections(study, result)
     explanations: list[Explanation] = []
     robustness, provenance = Robustness(), InputProvenance(study.inputs)
     try:
@@ -520,7 +520,7 @@ def report(
         failed.append(f"the explanations of designs: {error}")
     answer = make_answer(study, result, explanations, provenance)
     choice = answer.designs[0].design if answer.designs else None
-    uncertain = uncertain_section(robustness, choice)
+    uncertain = robustness_section(robustness, choice)
     ranking = ranking_section(explanations[0].ranking if explanations else {})
     system = system_section(study, result, choice) if explains else []
     sections = [*system, *ranking, *sections]

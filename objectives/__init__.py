@@ -5,13 +5,15 @@ Packages: ``communication``, ``machine``, ``partition``, ``portfolio`` and ``sha
 
 Modules:
 
-* ``accelerometer``: the throughput of a core that offloads;
-* ``cost``: the cost and the embodied carbon of a die;
-* ``energy``: the energy of a call;
+* ``accelerometer``: a busy core that offloads: its throughput, waits and times of offloads;
+* ``cost``: the area, the cost and the embodied carbon of a die;
+* ``energy``: the energy of a call, greenup, and granularities that save energy;
 * ``freed_time``: the host time that a call frees for other work;
-* ``logca``: the speedup of an offload, and the granularities for which it is beneficial;
-* ``power_law``: granularities at which a power law and a line cross;
-* ``quantities``: the quantities that several packages use;
-* ``queues``: the waits of M/D/q, M/G/1 and M/G/c queues;
-* ``views``: one choice of functions in the views of three models of programs.
+* ``logca``: LogCA's host work and interface costs, the speedup of an offload, and the granularities
+  for which it is beneficial;
+* ``power_law``: granularities at which a power law and a line cross, and arrays of one shape;
+* ``quantities``: the quantities that several models declare, their domains, and records of them;
+* ``queues``: formulas for the waits of M/D/q, M/G/1 and M/G/c queues;
+* ``views``: one choice of functions in the views of three models of programs, with their speedups
+  and equal assumptions.
 """

@@ -23,8 +23,8 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
-from objectives.power_law import alike, arrays
-from objectives.quantities import Acceleration, Latency, Overhead, speedup_of
+from objectives.power_law import broadcast_alike, to_arrays
+from objectives.quantities import Acceleration, Latency, Overhead, declare_speedup
 
 SYNC, SYNC_OS, ASYNC = 0.0, 1.0, 2.0
 
@@ -135,7 +135,7 @@ class HostSpeedup:
     """The outputs of `host_speedup`."""
 
     speedup: Annotated[
-        Array, speedup_of("throughput of a core over that before", "core_time", symbol="")
+        Array, declare_speedup("throughput of a core over that before", "core_time", symbol="")
     ]
     core_time: Annotated[
         Array, Quantity("1", "time of a core for what took it 1 before", low=0, better="lower")
@@ -220,8 +220,8 @@ def host_speedup(
     >>> found.speedup, found.engine_utilization
     (array([1.6667, 1.4286, 1.8182]), array([0.6667, 0.5714, 0.7273]))
     """
-    how, share, rate, a, count = arrays(threading, *work, acceleration, cores_per_engine)
-    o, fixed, queue, switch = arrays(*dispatch, queue_time, switch_time)
+    how, share, rate, a, count = to_arrays(threading, *work, acceleration, cores_per_engine)
+    o, fixed, queue, switch = to_arrays(*dispatch, queue_time, switch_time)
     engine = share / a
     parts = np.broadcast_arrays(
         1.0 - share,
@@ -238,7 +238,7 @@ def host_speedup(
     # cores that wait never request more than the engine serves: rounding causes the excess
     rounded = (how == SYNC) & (load >= 1.0) & (load <= 1.0 + _ROUNDING)
     load = np.where(rounded, np.nextafter(1.0, 0.0), load)
-    found = [speedup, total, *alike(parts), load[()], (engine / rate)[()]]
+    found = [speedup, total, *broadcast_alike(parts), load[()], (engine / rate)[()]]
     return HostSpeedup(*found)
 
 
@@ -304,8 +304,8 @@ def core_wait(
     >>> core_wait(0, 0.5, 5e-4, 20, 80, acceleration=10, cores_per_engine=[1, 8]).queue_time
     array([ 0.    , 96.0829])
     """
-    how, share, rate, a, count = arrays(threading, *work, acceleration, cores_per_engine)
-    o, fixed = arrays(*dispatch)
+    how, share, rate, a, count = to_arrays(threading, *work, acceleration, cores_per_engine)
+    o, fixed = to_arrays(*dispatch)
     return CoreWait(_closed(how, share / (rate * a), (1.0 - share) / rate + o + fixed, count))
 
 
@@ -392,8 +392,8 @@ def offload_time(
     >>> float(found.offload_time), float(found.offload_time_p99), float(found.latency_reduction)
     (300.0, 1021.034, 1.5385)
     """
-    how, share, rate, o, fixed, count = arrays(threading, *work, *dispatch, cores_per_engine)
-    switch, queue, load, s = arrays(switch_time, queue_time, engine_utilization, service_time)
+    how, share, rate, o, fixed, count = to_arrays(threading, *work, *dispatch, cores_per_engine)
+    switch, queue, load, s = to_arrays(switch_time, queue_time, engine_utilization, service_time)
     beside = o + fixed + np.where(how == SYNC, 0.0, queue)
     between = (1.0 - share) / rate + o + fixed
     with np.errstate(all="ignore"):
@@ -405,7 +405,7 @@ def offload_time(
     mean = beside + waiting + s
     reduction = 1.0 / (1.0 - share + rate * (mean + np.where(how == SYNC_OS, switch, 0.0)))
     closed = _closed(how, s, between, count)
-    return OffloadTime(*alike((waiting, mean, tail, reduction, closed)))
+    return OffloadTime(*broadcast_alike((waiting, mean, tail, reduction, closed)))
 
 
 def _longest(between: Array, cores: Array) -> Array:

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
-from objectives.power_law import arrays
+from objectives.power_law import to_arrays
 from objectives.quantities import AREA
 
 DIE_AREA = Quantity("m**2", "area of a die", low=0, better="lower", typical=(1e-6, 8e-4))
@@ -105,7 +105,7 @@ def die_cost(
     >>> float(cost.die_yield), float(cost.dies_per_wafer), float(cost.good_die_cost)
     (0.9234, 571.7124, 7.5465)
     """
-    area, wafer, density, clustering = arrays(
+    area, wafer, density, clustering = to_arrays(
         die_area, wafer_cost, defect_density, defect_clustering
     )
     side = np.sqrt(area) + scribe_width

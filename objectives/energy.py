@@ -22,8 +22,8 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
-from objectives.logca import Interface
-from objectives.power_law import arrays, crossings, gain
+from objectives.logca import InterfaceCosts
+from objectives.power_law import acceleration_gain, crossings, to_arrays
 from objectives.quantities import Acceleration, Granularity, Kernel, Lanes
 
 
@@ -264,7 +264,7 @@ def merits(
 )
 @np.errstate(all="ignore")
 def energy_break_even(
-    interface: Interface,
+    interface: InterfaceCosts,
     kernel: Kernel,
     acceleration: Acceleration,
     clock: Clock,
@@ -290,9 +290,9 @@ def energy_break_even(
     ...                         interface_energy_per_byte=0).energy_break_even)
     339.48949
     """
-    o, fixed, per_byte = arrays(*interface)
-    c, b = arrays(*kernel)
-    host, waiting, adding, idle, per_engine_byte, per_link_byte = arrays(*powers)
+    o, fixed, per_byte = to_arrays(*interface)
+    c, b = to_arrays(*kernel)
+    host, waiting, adding, idle, per_engine_byte, per_link_byte = to_arrays(*powers)
     engine_idle = _product(lanes, idle)
     while_waiting = waiting + engine_idle
     while_computing = while_waiting + _product(lanes, adding)
@@ -304,7 +304,7 @@ def energy_break_even(
         line,
     )
     factor = _product(host / while_computing, acceleration)
-    return EnergyBreakEven(*crossings(gain(c, factor, 1.0), energetic, b))
+    return EnergyBreakEven(*crossings(acceleration_gain(c, factor, 1.0), energetic, b))
 
 
 @composed_of(host_energy, call_energy, greenup, merits, energy_break_even)
@@ -315,7 +315,7 @@ def energy(
     times: CallTimes,
     speedup: GivenSpeedup,
     clock: Clock,
-    interface: Interface,
+    interface: InterfaceCosts,
     kernel: Kernel,
     acceleration: Acceleration,
     powers: Powers,

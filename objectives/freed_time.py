@@ -22,7 +22,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
-from objectives.power_law import alike, arrays
+from objectives.power_law import broadcast_alike, to_arrays
 
 
 def _time(about: str, symbol: str = "") -> Quantity:
@@ -82,8 +82,8 @@ def freed_time(
     >>> freed_time(host_time=[23_400, 1_140], **t1).freed_time
     array([ 10200., -12060.])
     """
-    host, total, setup, mode, end = arrays(
+    host, total, setup, mode, end = to_arrays(
         host_time, accelerated_time, overhead_time, wait_mode, completion_time
     )
     busy = np.where(mode == 0.0, total, setup + end)
-    return FreedTime(*alike((busy, host - busy)))
+    return FreedTime(*broadcast_alike((busy, host - busy)))

@@ -22,7 +22,15 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
-from objectives.power_law import alike, arrays, crossings, entropy, gain, is_number, power
+from objectives.power_law import (
+    acceleration_gain,
+    broadcast_alike,
+    crossings,
+    entropy,
+    is_number,
+    power,
+    to_arrays,
+)
 from objectives.quantities import (
     Acceleration,
     Complexity,
@@ -32,8 +40,8 @@ from objectives.quantities import (
     Latency,
     LatencyPerByte,
     Overhead,
-    flag,
-    speedup_of,
+    declare_flag,
+    declare_speedup,
 )
 
 TargetSpeedup: TypeAlias = Annotated[
@@ -59,7 +67,7 @@ class HostWork(NamedTuple):
     host_fixed_work: HostFixedWork = 0.0
 
 
-class Interface(NamedTuple):
+class InterfaceCosts(NamedTuple):
     """The costs of a call in addition to the computation."""
 
     overhead: Overhead
@@ -91,7 +99,7 @@ def _size(about: str, symbol: str = "", label: str = "") -> Quantity:
 class Speedup:
     """The output of :func:`speedup`."""
 
-    speedup: Annotated[Array, speedup_of("speedup at the granularity", reference=_HOST)]
+    speedup: Annotated[Array, declare_speedup("speedup at the granularity", reference=_HOST)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +151,7 @@ class Limits:
     accelerator_computational_intensity: Annotated[
         Array, _ratio("accelerator's work for each cycle of latency", "C/A/l")
     ]
-    latency_bound: Annotated[Array, flag("1: latency bounds speedup; 0: compute does")]
+    latency_bound: Annotated[Array, declare_flag("1: latency bounds speedup; 0: compute does")]
 
 
 @model
@@ -153,7 +161,7 @@ class Limits:
 )
 @np.errstate(all="ignore")
 def speedup(
-    granularity: Granularity, interface: Interface, work: HostWork, acceleration: Acceleration
+    granularity: Granularity, interface: InterfaceCosts, work: HostWork, acceleration: Acceleration
 ) -> Speedup:
     """Return the speedup T0/T1 at a granularity (ISCA 2017, equations 2 and 8 in one).
 
@@ -164,9 +172,9 @@ def speedup(
     >>> speedup(granularity=[100, 1000, 100_000], **t2).speedup
     array([ 0.2906, 2.5541, 17.8506])
     """
-    g, a = arrays(granularity, acceleration)
-    o, fixed, per_byte = arrays(*interface)
-    c, b, h = arrays(*work)
+    g, a = to_arrays(granularity, acceleration)
+    o, fixed, per_byte = to_arrays(*interface)
+    c, b, h = to_arrays(*work)
     host = c * power(g, b)
     total = _interface(o, fixed, per_byte, g) + host / a
     host = host if is_number(h, 0.0) else host + _fixed_cost(c, h)
@@ -188,7 +196,7 @@ def speedup(
 )
 @np.errstate(all="ignore")
 def times(
-    granularity: Granularity, interface: Interface, work: HostWork, acceleration: Acceleration
+    granularity: Granularity, interface: InterfaceCosts, work: HostWork, acceleration: Acceleration
 ) -> Times:
     """Return T0, T1 and the three parts of T1, at a granularity (ISCA 2017, section 2).
 
@@ -199,13 +207,13 @@ def times(
     ...             acceleration=19).compute_time)
     4850.526
     """
-    g, a = arrays(granularity, acceleration)
-    o, fixed, per_byte = arrays(*interface)
-    c, b, h = arrays(*work)
+    g, a = to_arrays(granularity, acceleration)
+    o, fixed, per_byte = to_arrays(*interface)
+    c, b, h = to_arrays(*work)
     host = c * power(g, b)
     computing, moving = host / a, fixed + per_byte * g
     host = host + _fixed_cost(c, h)
-    return Times(*alike((host, o + moving + computing, o, moving, computing)))
+    return Times(*broadcast_alike((host, o + moving + computing, o, moving, computing)))
 
 
 @model
@@ -224,8 +232,8 @@ def durations(
     >>> float(durations(host_time=3000.0, accelerated_time=2000.0, clock=1e9).call_duration)
     2e-06
     """
-    host, call, rate = arrays(host_time, accelerated_time, clock)
-    return Durations(*alike((host / rate, call / rate)))
+    host, call, rate = to_arrays(host_time, accelerated_time, clock)
+    return Durations(*broadcast_alike((host / rate, call / rate)))
 
 
 @model
@@ -245,7 +253,7 @@ def durations(
     " -complexity",
 )
 @np.errstate(all="ignore")
-def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> Limits:
+def limits(interface: InterfaceCosts, kernel: Kernel, acceleration: Acceleration) -> Limits:
     """Return the bounds of speedup over all granularities, and what bounds it.
 
     * ``speedup_at_one_byte``: equations 4 and 10; the papers write them as limits for g → 0, where
@@ -264,7 +272,7 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
     speedup is at each granularity; as β passes 1 the limit rises from 0 to A. The peak is at
     g = β (o + L) / ((1 − β) l). It is monotonic in each factor, up to inf at β = 1 or l = 0.
     """
-    o, fixed, per_byte, c, b, a = np.broadcast_arrays(*arrays(*interface, *kernel, acceleration))
+    o, fixed, per_byte, c, b, a = np.broadcast_arrays(*to_arrays(*interface, *kernel, acceleration))
     bends = (per_byte > 0.0) & (b < 1.0)
     cost, log_line = np.logaddexp(np.log(o), np.log(fixed)), np.log(per_byte)
     bend = np.where(bends, b, 0.5)  # a stand-in where it does not count
@@ -356,7 +364,7 @@ class Target:
     " +latency_per_byte"
 )
 @np.errstate(all="ignore")
-def break_even(interface: Interface, work: HostWork, acceleration: Acceleration) -> BreakEven:
+def break_even(interface: InterfaceCosts, work: HostWork, acceleration: Acceleration) -> BreakEven:
     """Return the granularities between which offloading is beneficial: speedup ≥ 1.
 
     The first is the exact g1 that equations 5 and 11 of ISCA 2017 approximate. The second is the
@@ -372,8 +380,10 @@ def break_even(interface: Interface, work: HostWork, acceleration: Acceleration)
     >>> float(result.break_even), float(result.break_even_end)
     (35.1747, 152717.3)
     """
-    c, b, h = arrays(*work)
-    return BreakEven(*crossings(gain(c, acceleration, 1.0), interface, b, _fixed_cost(c, h)))
+    c, b, h = to_arrays(*work)
+    return BreakEven(
+        *crossings(acceleration_gain(c, acceleration, 1.0), interface, b, _fixed_cost(c, h))
+    )
 
 
 @model
@@ -383,7 +393,7 @@ def break_even(interface: Interface, work: HostWork, acceleration: Acceleration)
 )
 @np.errstate(all="ignore")
 def half_acceleration(
-    interface: Interface, work: HostWork, acceleration: Acceleration
+    interface: InterfaceCosts, work: HostWork, acceleration: Acceleration
 ) -> HalfAcceleration:
     """Return the granularities between which the speedup is at least A/2.
 
@@ -394,7 +404,7 @@ def half_acceleration(
     ...                         acceleration=19).half_acceleration)
     6438.89
     """
-    c, b, h = arrays(*work)
+    c, b, h = to_arrays(*work)
     each = np.asarray(c / acceleration)
     return HalfAcceleration(*crossings(each, interface, b, _fixed_cost(2.0 * each, h)))
 
@@ -406,7 +416,10 @@ def half_acceleration(
 )
 @np.errstate(all="ignore")
 def target(
-    target_speedup: TargetSpeedup, interface: Interface, work: HostWork, acceleration: Acceleration
+    target_speedup: TargetSpeedup,
+    interface: InterfaceCosts,
+    work: HostWork,
+    acceleration: Acceleration,
 ) -> Target:
     """Return the granularities between which the speedup is at least a target.
 
@@ -417,8 +430,10 @@ def target(
     ...        acceleration=19).target_from
     array([ 357.716, 7154.321, inf])
     """
-    c, b, h, s = arrays(*work, target_speedup)
-    return Target(*crossings(gain(c, acceleration, s), interface, b, _fixed_cost(c / s, h)))
+    c, b, h, s = to_arrays(*work, target_speedup)
+    return Target(
+        *crossings(acceleration_gain(c, acceleration, s), interface, b, _fixed_cost(c / s, h))
+    )
 
 
 # ------------------------------------------------------------------------------ all results at once

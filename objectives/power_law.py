@@ -27,12 +27,12 @@ _HALVINGS = 64  # of the range of floats, to the last digit
 _MOST_STEPS = 100  # typical are 5; |β − 1| = 1e-12 takes 30
 
 
-def arrays(*values: Floats) -> tuple[Array, ...]:
+def to_arrays(*values: Floats) -> tuple[Array, ...]:
     """Return numbers and arrays as arrays of floats."""
     return tuple(np.asarray(value, dtype=np.float64) for value in values)
 
 
-def alike(values: Iterable[Floats]) -> list[Array]:
+def broadcast_alike(values: Iterable[Floats]) -> list[Array]:
     """Return arrays of one shape, the shape that all broadcast to."""
     return [part.copy()[()] for part in np.broadcast_arrays(*values)]
 
@@ -53,9 +53,9 @@ def power(granularity: Array, complexity: Array) -> Array:
 
 
 @np.errstate(all="ignore")
-def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> Array:
+def acceleration_gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> Array:
     """Return C (1/s − 1/A), as C (A − s) / A / s: A − s is exact if A and s are close."""
-    c, a, s = arrays(computational_index, acceleration, speedup)
+    c, a, s = to_arrays(computational_index, acceleration, speedup)
     try:
         with np.errstate(invalid="raise"):  # the processor finds it, without a separate pass
             found = c * ((a - s) / a)
@@ -77,7 +77,7 @@ def crossings(
     Parameters
     ----------
     gain : ndarray
-        Of each byte**β: see :func:`gain`.
+        Of each byte**β: see :func:`acceleration_gain`.
     interface : tuple of array_like
         Overhead o and latency L of a call, latency per byte l.
     complexity : array_like
@@ -85,15 +85,17 @@ def crossings(
     saved : array_like
         The gain of a call, whatever its size.
     """
-    o, fixed, per_byte, b, s = arrays(*interface, complexity, saved)
+    o, fixed, per_byte, b, s = to_arrays(*interface, complexity, saved)
     cost = o if is_number(fixed, 0.0) else np.asarray(o + fixed)
     cost = cost if is_number(s, 0.0) else np.asarray(cost - s)
-    lower, upper = interval(gain, per_byte, cost, b)
+    lower, upper = solve_interval(gain, per_byte, cost, b)
     return lower[()], upper[()]
 
 
 @np.errstate(all="ignore")
-def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> tuple[Array, Array]:
+def solve_interval(
+    gain: Array, per_byte: Array, fixed: Array, complexity: Array
+) -> tuple[Array, Array]:
     """Return the bounds of the interval of g > 0 where ``gain g**complexity ≥ per_byte g + fixed``.
 
     Parameters
@@ -115,7 +117,7 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
         An end beyond the range of floats saturates to 0 or inf.
     """
     if (fixed < 0.0).any():
-        lower, upper = interval(gain, per_byte, np.maximum(fixed, 0.0), complexity)
+        lower, upper = solve_interval(gain, per_byte, np.maximum(fixed, 0.0), complexity)
         end = _first_end(*np.broadcast_arrays(gain, per_byte, -fixed, complexity))
         return np.where(fixed < 0.0, 0.0, lower), np.where(fixed < 0.0, end, upper)
     if complexity.ndim == 0 and complexity == 1.0:
@@ -257,4 +259,12 @@ def _left_root(offset: Array, exponent: Array, beyond: Array, start: Array) -> A
     return root
 
 
-__all__ = ["arrays", "crossings", "entropy", "gain", "interval", "is_number", "power"]
+__all__ = [
+    "acceleration_gain",
+    "crossings",
+    "entropy",
+    "is_number",
+    "power",
+    "solve_interval",
+    "to_arrays",
+]

@@ -19,10 +19,11 @@ ROUNDING = 1e-12
 """Fraction by which a quotient may be above k and still count as k, for rounding's sake."""
 
 
-def problems_in(values: Mapping[str, Any], declared: Mapping[str, object]) -> list[Problem]:
+def check_domains(values: Mapping[str, Any], declared: Mapping[str, object]) -> list[Problem]:
     """Return a problem for each value outside the domain of its quantity.
 
-    >>> problems_in({"latency": -1.0}, {"latency": Quantity("cycle", "latency", low=0)})[0].message
+    >>> latency = Quantity("cycle", "latency", low=0)
+    >>> check_domains({"latency": -1.0}, {"latency": latency})[0].message
     'is -1.0'
     """
     problems = []
@@ -35,12 +36,12 @@ def problems_in(values: Mapping[str, Any], declared: Mapping[str, object]) -> li
     return problems
 
 
-def flag(about: str) -> Quantity:
+def declare_flag(about: str) -> Quantity:
     """Return the declaration of a number that is 0 or 1."""
     return Quantity("1", about, low=0, high=1, integer=True)
 
 
-def speedup_of(
+def declare_speedup(
     about: str,
     time: str = "accelerated_time",
     symbol: str = "T0/T1",
@@ -59,7 +60,7 @@ CALL_TIME = Quantity(
 )
 
 
-def call_part(about: str, unit: str = "s") -> Quantity:
+def declare_call_part(about: str, unit: str = "s") -> Quantity:
     """Return the declaration of a part of the time of a call."""
     return Quantity(unit, about, low=0, part_of="call_time")
 
@@ -287,7 +288,7 @@ MemoryAreaPerBit: TypeAlias = Annotated[
 # ------------------------------------------------------------------------------------ the programs
 
 
-def workloads_used(study: Study, result: StudyResult) -> list[int]:
+def list_workloads(study: Study, result: StudyResult) -> list[int]:
     """Return the programs that the study's designs are of, in order; the first if it names none."""
     if "workload" in result.designs:
         return sorted({int(w) for w in result.designs["workload"]})

@@ -18,12 +18,16 @@ import pandas as pd
 
 from dse.model import Array, Quantity, model
 from dse.model.section import Section, Study, StudyResult, Table, needs
-from dse.model.values import number
+from dse.model.values import show_number
 from objectives.communication import Setting
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.engine_calls import function_calls, program_run
-from objectives.communication.report import chosen_in, program_of, setting_of
-from objectives.communication.split import outermost, split, whole
+from objectives.communication.report import (
+    fastest_setting,
+    find_program,
+    list_accelerated_functions,
+)
+from objectives.communication.split import outermost_contexts, split_work, whole_work
 from objectives.partition import Architecture
 from objectives.partition.estimate import cpu_time, estimate
 from objectives.partition.graph import Graph
@@ -121,10 +125,10 @@ def estimate_speedups(
     graph : Graph
         The blocks of the same program.
     """
-    nodes = outermost(program, [program.position(name) for name in functions])
+    nodes = outermost_contexts(program, [program.position(name) for name in functions])
     setting = assumed.setting
     return Speedups(
-        setting.time(whole(program)) / setting.time(split(program, nodes)),
+        setting.time(whole_work(program)) / setting.time(split_work(program, nodes)),
         _of_a_thread(program, functions, setting, assumed.clock_period),
         _of_blocks(graph, _functions_below(program, nodes), assumed.architecture),
     )
@@ -211,11 +215,11 @@ _VIEWS = (
 def questions(study: Study, result: StudyResult) -> Section:
     """Show the fastest design in the views of all three questions, and their assumptions."""
     best = result.best(next(o.name for o in result.objectives if o.quantity == "speedup"))
-    program, functions = program_of(study, best), chosen_in(study, best)
+    program, functions = find_program(study, best), list_accelerated_functions(study, best)
     profiles = study.constants["profiles"]
     assert isinstance(profiles, Workloads)  # noqa: S101 - declared by the model
     graph = profiles.graphs[int(best.get("workload", study.constants.get("workload", 0)))][0]
-    setting = setting_of(study, result)
+    setting = fastest_setting(study, result)
     speed = setting.instruction_time / setting.computation_factor
     architecture = ASSUMED.architecture._replace(accelerator_efficiency=speed)
     assumed = Assumptions(setting, ASSUMED.clock_period, architecture)
@@ -224,7 +228,7 @@ def questions(study: Study, result: StudyResult) -> Section:
         [(*view, speedup) for view, speedup in zip(_VIEWS, speedups, strict=True)],
         columns=["question", "who waits", "data", "cost of a call", "speedup"],
     )
-    first, thread, blocks = (number(value, 3) for value in speedups)
+    first, thread, blocks = (show_number(value, 3) for value in speedups)
     words = (
         f"With {' + '.join(functions)} in hardware the program is {first} times as fast: "
         f"the host waits for each call, and data crosses a bus. "

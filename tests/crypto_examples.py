@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import dse
-from dse.model.units import read
+from dse.model.units import read_value
 from dse.study.catalog import find_catalog, load_catalog
 from objectives.machine import link
 from objectives.sharing import call_percentiles
@@ -68,7 +68,7 @@ def rows(catalog: str) -> dict[str, dict[str, float]]:
     units = {"ns": time, "ns/B": f"{time}/B"}
     return {
         row.name: {
-            name: read(value.text, units.get(value.unit, value.unit), CLOCK)
+            name: read_value(value.text, units.get(value.unit, value.unit), CLOCK)
             for name, value in row.values.items()
         }
         for row in load_catalog(find_catalog(catalog)).rows.values()

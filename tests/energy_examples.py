@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dse.model.units import read
+from dse.model.units import read_value
 from dse.study.catalog import find_catalog, load_catalog
 from objectives import energy as models
 from objectives.logca import offload
@@ -22,7 +22,7 @@ UNITS = {name: "J/B" if name.endswith("per_byte") else "W" for name in models.Po
 
 def row(name: str) -> dict[str, float]:
     figures = load_catalog(find_catalog("powers")).rows[name].values
-    return {key: read(figures[key].text, unit) for key, unit in UNITS.items()}
+    return {key: read_value(figures[key].text, unit) for key, unit in UNITS.items()}
 
 
 def everything(granularity: float, design: dict[str, float], **others: Any) -> dict[str, Any]:

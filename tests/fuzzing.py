@@ -191,13 +191,13 @@ def _folder(folder: Path, number: int) -> Sequence[Path]:
 
 def _read_folder(folder: Path) -> None:
     import dse
-    from dse.result.folder import read_answer, study_of
+    from dse.result.folder import load_copied_study, read_answer
     from dse.result.lease import is_finished_run_of
 
     is_finished_run_of(folder / "run", "digest")
     result = dse.load_result(folder / "run")
     read_answer(folder / "run")
-    study_of(folder / "run")
+    load_copied_study(folder / "run")
     result.summary()
     repr(result)
 

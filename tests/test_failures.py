@@ -14,7 +14,7 @@ import pytest
 import dse
 from dse.problems import InputError
 from dse.run import StoppedError, run
-from dse.search.base import Progress, Start, method_of
+from dse.search.base import Progress, Start, find_method
 from dse.search.workers import EndedError, Workers
 from tests.commands import called
 from tests.toy import DECLARED, SEARCHES, SMALL, acting, search, written
@@ -172,7 +172,7 @@ def test_designs_at_which_a_process_ended_are_named(method: str, tmp_path: Path)
     """Of the first task that was not done: what ended it is there, or in one under way with it."""
     study = dse.load(written(tmp_path, search(method), SMALL, acting(ENDS, DECLARED)))
     workers = Workers(2, "loky")
-    under_way = method_of(method).start(Start(study.evaluator, study.plan, 32, workers))
+    under_way = find_method(method).start(Start(study.evaluator, study.plan, 32, workers))
     with pytest.raises(EndedError) as ended:
         for _ in under_way.steps():
             pass

@@ -142,7 +142,7 @@ def test_a_run_without_a_result_is_reported(
             assert "its run has not finished" in done.stderr
             assert "dse run STUDY --out out" in done.stderr
     written(tmp_path)
-    monkeypatch.setattr("dse.run.audit", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("dse.run.audit_models", lambda *_: signal.raise_signal(signal.SIGINT))
     done = called("run", "study.toml", cwd=tmp_path)
     assert done.returncode == 130
     assert "interrupted before anything was evaluated" in done.stderr

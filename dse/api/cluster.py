@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 from dse.problems import InputError, Problem, without_passwords
 from dse.search.cluster import ANSWER_SECONDS, Cluster
-from dse.study.credentials import hidden
+from dse.study.credentials import hide_credentials
 
 _LOGGERS = ("asyncio", "tornado", "distributed")
 _ADDRESS = "give the address that `dask scheduler` prints, such as tcp://HOST:8786"
@@ -45,7 +45,7 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
     except Exception as error:  # any kind of server may answer, or none
         reason = " ".join(str(error).split()) or type(error).__name__
         if shown != address:  # a message may quote parts of the address
-            reason = hidden(reason, address)
+            reason = hide_credentials(reason, address)
         problem = Problem("--dask", f"no Dask scheduler answers there: {reason}", _ADDRESS)
         raise InputError(shown, [problem]) from None
     try:

@@ -240,13 +240,13 @@ class StudyResult(record.Result):
         if (Path(folder) / folders.MARKER).exists():
             problem = Problem("", "holds a run of a study", "give another folder")
             raise InputError(str(folder), [problem])
-        folders.save(self, Path(folder))
+        folders.save_result(self, Path(folder))
 
     @cached_property
     def _study(self) -> ResolvedStudy:
         """The study of the run; of a run folder, the copy there."""
         if isinstance(self.origin, Path):
-            return folders.study_of(self.origin)
+            return folders.load_copied_study(self.origin)
         if self.origin is None:
             remedy = "ask the study: study.explain(result, design), study.report(result, path)"
             raise InputError(self.name, [Problem("", "its study is not at hand", remedy)])
@@ -411,7 +411,7 @@ def compare(
             raise InputError("compare", [Problem(which, message, remedy)])
         origin = result.origin
         if isinstance(origin, Path):
-            contents.append(folders.content_of(origin))
+            contents.append(folders.read_copied_content(origin))
         else:
             contents.append({} if origin is None else origin.content)
     one, other = first_name or first.name, second_name or second.name

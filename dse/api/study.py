@@ -16,7 +16,7 @@ from dse.explain.explanation import Explanation
 from dse.problems import InfeasibleError, InputError, Problem, as_path
 from dse.result.record import Result
 from dse.study import changes
-from dse.study.study import ResolvedStudy, read_study, study_of_mapping
+from dse.study.study import ResolvedStudy, make_study, read_study
 
 
 class Study(ResolvedStudy):
@@ -368,4 +368,4 @@ def from_mapping(
     >>> dse.from_mapping(content).run().nash()["acceleration"]
     30.0
     """
-    return Study(**vars(study_of_mapping(content, models)))
+    return Study(**vars(make_study(content, models)))

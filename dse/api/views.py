@@ -10,7 +10,7 @@ import pandas as pd
 
 from dse.evaluate.space import Choice, Integer, Real, Variable
 from dse.evaluate.table_space import TableSpace
-from dse.model.values import plural, show, show_value, titled
+from dse.model.values import add_unit, plural, show, show_value
 from dse.result.record import Front, Result
 from dse.study.study import ResolvedStudy
 
@@ -34,7 +34,7 @@ def study_html(study: ResolvedStudy) -> str:
     for name, variable in evaluator.space.variables.items():
         unit = quantities[name].unit if name in quantities else ""
         rows.append(("variable", name, _values(variable, unit)))
-    rows += [(o.direction, titled(o.name, o.unit), o.condition) for o in evaluator.objectives]
+    rows += [(o.direction, add_unit(o.name, o.unit), o.condition) for o in evaluator.objectives]
     rows += [("constraint", c.name, c.condition) for c in evaluator.constraints]
     table = pd.DataFrame(rows, columns=["", "name", "values"])
     about = study.file.study.about

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
-from dse.evaluate.failures import describe_design, evaluate_designs
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
+from dse.evaluate.failures import describe_design, evaluate_naming_failures
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.pace import SLOW, measure_pace
 from dse.evaluate.space import Points, sample_designs
 from dse.model.contract import ContractError, Model
-from dse.model.pairs import contradiction
+from dse.model.pairs import find_contradiction
 from dse.model.quantity import Array, Quantity, Resource
 from dse.problems import DseError, Problem
 
@@ -60,7 +60,7 @@ class Audit(NamedTuple):
     notes: dict[str, str]
 
 
-def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
+def audit_models(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
     """Run the models on a sample of designs: 2 of simulators, 64 and a large batch of formulas.
 
     If a model raises for a single design, the search reports the design later.
@@ -116,8 +116,10 @@ def _large_batch_problems(evaluator: Evaluator) -> list[Problem]:
         whole = evaluator.evaluate(points)
         with ThreadPoolExecutor(2) as threads:
             batches = [{n: v[rows] for n, v in points.items()} for rows in parts]
-            again = concatenate([*threads.map(evaluator.evaluate, batches)])
-        compare(evaluator, points, whole, again, None, f"in a batch of {count:,} designs")
+            again = concatenate_batches([*threads.map(evaluator.evaluate, batches)])
+        compare_evaluations(
+            evaluator, points, whole, again, None, f"in a batch of {count:,} designs"
+        )
     except ModelError:
         return []  # the search names the design
     except RepeatabilityError as error:
@@ -323,7 +325,7 @@ def _contradicted_declarations(evaluator: Evaluator, points: Points) -> dict[str
             )
             for k, name in enumerate(names, 1):
                 pairs = (inputs[0], inputs[k]), (values[0], values[k])
-                if (contradicted := contradiction(model, name, *pairs)) is not None:
+                if (contradicted := find_contradiction(model, name, *pairs)) is not None:
                     output, text = contradicted
                     notes.setdefault(f"moves of {output}", f"{model.name}: {text}")
     return notes
@@ -352,13 +354,13 @@ def evaluate_differently(evaluator: Evaluator, points: Points) -> Evaluated:
     count = len(next(iter(points.values())))
     cuts = [*range(min(_ALONE, count)), *range(_ALONE, count, _BATCH), count]
     batches = [
-        evaluate_designs(evaluator, {n: v[low:high] for n, v in points.items()}, low)
+        evaluate_naming_failures(evaluator, {n: v[low:high] for n, v in points.items()}, low)
         for low, high in pairwise(cuts)
     ]
-    return concatenate(batches) if batches else Evaluated.empty(evaluator)
+    return concatenate_batches(batches) if batches else Evaluated.empty(evaluator)
 
 
-def compare(
+def compare_evaluations(
     evaluator: Evaluator,
     points: Points,
     recorded: Evaluated,

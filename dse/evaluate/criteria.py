@@ -21,17 +21,17 @@ Conditions: TypeAlias = Mapping[str, float | tuple[float, ...]]
 How = Literal["mean", "min", "max", "harmonic mean", "quantile"]
 
 
-def scenarios(conditions: Conditions) -> int:
+def count_scenarios(conditions: Conditions) -> int:
     """Return how many scenarios some conditions describe."""
     return max((len(v) for v in conditions.values() if isinstance(v, tuple)), default=1)
 
 
-def scenario(conditions: Conditions, number: int) -> dict[str, float]:
+def select_scenario(conditions: Conditions, number: int) -> dict[str, float]:
     """Return the conditions of one scenario, counted from 0."""
     return {n: v[number] if isinstance(v, tuple) else v for n, v in conditions.items()}
 
 
-def chosen(conditions: Conditions, some: Sequence[int]) -> Conditions:
+def select_scenarios(conditions: Conditions, some: Sequence[int]) -> Conditions:
     """Return the conditions of some of their scenarios, counted from 0."""
     return {
         n: tuple(v[k] for k in some) if isinstance(v, tuple) else v for n, v in conditions.items()
@@ -42,11 +42,11 @@ _LISTED = 4  # values of a scenario's input in words
 _FEW = 8  # scenarios below which numpy adds them one after the other
 
 
-def in_words(conditions: Conditions, quantities: Mapping[str, Quantity]) -> str:
+def show_conditions(conditions: Conditions, quantities: Mapping[str, Quantity]) -> str:
     """Return bound inputs for people.
 
     >>> sizes = {"size": (64.0, 1024.0), "clock": 1e9}
-    >>> in_words(sizes, {"size": Quantity("B", "size"), "clock": Quantity("Hz", "clock")})
+    >>> show_conditions(sizes, {"size": Quantity("B", "size"), "clock": Quantity("Hz", "clock")})
     'at clock = 1 GHz over size = 64 B, 1,024 B'
     """
     at, over = [], []
@@ -152,7 +152,7 @@ def _quantile(every: Array, share: float) -> Array:
     return np.asarray(np.where(np.isnan(ascending[-1]), np.nan, value))
 
 
-def reduced(
+def reduce_scenarios(
     values: Array, conditions: Conditions, reduction: Reduction | None, count: int
 ) -> Array:
     """Return one number a design of values that were computed under some conditions.
@@ -168,17 +168,17 @@ def reduced(
     """
     if reduction is None:
         return np.broadcast_to(values, (count,))
-    return reduction(np.broadcast_to(values, (scenarios(conditions), count)))
+    return reduction(np.broadcast_to(values, (count_scenarios(conditions), count)))
 
 
-def reduced_end(
+def reduce_bounds(
     values: Any, conditions: Conditions, reduction: Reduction | None, count: int
 ) -> Array:
-    """Return a bound of the result of `reduced`, from bounds of the values.
+    """Return a bound of the result of `reduce_scenarios`, from bounds of the values.
 
     Each reduction rises with its terms; the harmonic mean does if its terms are positive.
     """
-    found = reduced(np.asarray(values, dtype=np.float64), conditions, reduction, count)
+    found = reduce_scenarios(np.asarray(values, dtype=np.float64), conditions, reduction, count)
     if reduction is not None and reduction.how == "harmonic mean":
         return np.where((np.asarray(values) < 0).any(axis=0), np.nan, found)
     return found
@@ -237,11 +237,11 @@ class Objective:
     @property
     def scenarios(self) -> int:
         """The number of scenarios."""
-        return scenarios(self.conditions)
+        return count_scenarios(self.conditions)
 
     def reduced(self, values: Array, count: int) -> Array:
-        """Return one value a design; see `dse.evaluate.criteria.reduced`."""
-        return reduced(values, self.conditions, self.reduction, count)
+        """Return one value a design; see `dse.evaluate.criteria.reduce_scenarios`."""
+        return reduce_scenarios(values, self.conditions, self.reduction, count)
 
 
 # Constraints --------------------------------------------------------------------------------------
@@ -303,14 +303,14 @@ class Constraint:
             given = self.relation.violation(values)
         else:
             given = np.asarray(values[self.quantity], dtype=np.float64)
-        return reduced(given, self.conditions, self.reduction, count)
+        return reduce_scenarios(given, self.conditions, self.reduction, count)
 
     def violation(self, value: Array) -> Array:
         """Return by how much designs with this value violate it; 0 or less if it holds."""
         return value - self.bound if self.upper else self.bound - value
 
 
-def violations(constraints: Sequence[Constraint], constrained: Array) -> Array:
+def measure_violations(constraints: Sequence[Constraint], constrained: Array) -> Array:
     """Return by how much designs violate each constraint (designs, constraints).
 
     0 or less if it holds, NaN if its quantity has no value.

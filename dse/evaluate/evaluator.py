@@ -11,7 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.criteria import Conditions, Constraint, Objective, scenarios, violations
+from dse.evaluate.criteria import (
+    Conditions,
+    Constraint,
+    Objective,
+    count_scenarios,
+    measure_violations,
+)
 from dse.evaluate.model_graph import Evaluation, Key, ModelGraph
 from dse.evaluate.space import Points, Space
 from dse.model.quantity import Array, Quantity
@@ -82,7 +88,7 @@ class Evaluated:
         return Evaluated(self.objectives[rows], self.constrained[rows], self.feasible[rows], failed)
 
 
-def concatenate(batches: Sequence[Evaluated]) -> Evaluated:
+def concatenate_batches(batches: Sequence[Evaluated]) -> Evaluated:
     """Return several batches as one."""
     if len(batches) == 1:
         return batches[0]
@@ -134,7 +140,7 @@ class Evaluator:
     @property
     def scenarios(self) -> int:
         """The most scenarios of any criterion: arrays have so many rows."""
-        return max((scenarios(conditions) for _, conditions in self.requests()), default=1)
+        return max((count_scenarios(conditions) for _, conditions in self.requests()), default=1)
 
     @property
     def _block(self) -> int:
@@ -197,7 +203,9 @@ class Evaluator:
     ) -> Evaluated:
         """Evaluate designs given as columns by name; `known` as in `ModelGraph.evaluate`."""
         if not known and count > self._block:
-            return concatenate([self.evaluate_columns(*b) for b in self._blocks(columns, count)])
+            return concatenate_batches(
+                [self.evaluate_columns(*b) for b in self._blocks(columns, count)]
+            )
         evaluation = Evaluation(self.model_graph, columns, dict(known or {}))
         constrained = self._constrained(evaluation, count)
         amounts = self.violations(constrained)
@@ -233,8 +241,8 @@ class Evaluator:
         return self.model_graph.done(self._objective_requests(), columns)
 
     def violations(self, constrained: Array) -> Array:
-        """Return by how much designs violate each constraint; see `criteria.violations`."""
-        return violations(self.constraints, constrained)
+        """Return by how much designs violate each constraint; see `criteria.measure_violations`."""
+        return measure_violations(self.constraints, constrained)
 
     def _blocks(
         self, columns: Mapping[str, Array], count: int

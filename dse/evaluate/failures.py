@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
 from dse.evaluate.model_graph import Key, ModelError
 from dse.evaluate.space import Points
 from dse.model.contract import Model, breaks_contract
@@ -58,7 +58,7 @@ def _bisect(
 # A search: a design ends it, or is left out -------------------------------------------------------
 
 
-def evaluate_designs(
+def evaluate_naming_failures(
     evaluator: Evaluator,
     points: Points,
     first: int,
@@ -97,7 +97,7 @@ def evaluate_designs(
             batches.append(replace(missing, failed={0: text}))
     if breaks_contract(error.error):
         raise _locate(evaluator, points, first, _Part(0, count, None, error)) from error
-    return concatenate(batches)
+    return concatenate_batches(batches)
 
 
 def _locate(evaluator: Evaluator, points: Points, first: int, part: _Part) -> DesignError:

@@ -37,7 +37,7 @@ def is_nondominated(points: Array) -> NDArray[np.bool_]:
     return np.asarray(moocore.is_nondominated(_finite(points), keep_weakly=True), dtype=bool)
 
 
-def distinct_front(points: Array) -> NDArray[np.bool_]:
+def find_distinct_front(points: Array) -> NDArray[np.bool_]:
     """Return for each point whether it is on the front, and the first of equal points."""
     if len(points) == 0:
         return np.zeros(0, dtype=bool)
@@ -46,7 +46,7 @@ def distinct_front(points: Array) -> NDArray[np.bool_]:
     return np.asarray(moocore.is_nondominated(_finite(points), keep_weakly=False), dtype=bool)
 
 
-def ranks(points: Array) -> NDArray[np.int64]:
+def rank_points(points: Array) -> NDArray[np.int64]:
     """Return for each point the number of its front: 0 for the non-dominated ones, and so on."""
     if len(points) == 0 or points.shape[1] == 1:
         return np.unique(points.reshape(-1), return_inverse=True)[1]
@@ -202,7 +202,7 @@ def _beaten(points: Array, pivots: Array) -> NDArray[np.bool_]:
     return found
 
 
-def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
+def scale_front(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Scale a front to the unit cube, 0 best, in the logarithm if values span decades.
 
     Parameters
@@ -277,5 +277,5 @@ def _nash_loss(column: Array, objective: Objective) -> Array:
     if positive.all() or (objective.sign < 0 and positive.any()):
         limits = np.finfo(np.float64)
         return np.asarray(objective.sign * np.log(np.clip(gains, limits.tiny, limits.max)))
-    unit, _ = scaled(column[:, None], np.array([objective.sign]))
+    unit, _ = scale_front(column[:, None], np.array([objective.sign]))
     return np.asarray(np.log(10) * unit[:, 0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dse.evaluate.criteria import Conditions, Constraint, in_words
+from dse.evaluate.criteria import Conditions, Constraint, show_conditions
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.samples import SAMPLE, Sampled
 from dse.evaluate.space import Choice
@@ -13,7 +13,7 @@ from dse.model.contract import Model
 
 
 @dataclass(frozen=True)
-class Step:
+class ModelStep:
     """One model of a study, in the order in which they are run.
 
     Parameters
@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Reach:
+class VariableEffects:
     """The objectives and constraints that a variable affects, and the others.
 
     Parameters
@@ -52,7 +52,7 @@ class Reach:
     unmoved: tuple[str, ...]
 
 
-def list_steps(evaluator: Evaluator) -> tuple[Step, ...]:
+def list_steps(evaluator: Evaluator) -> tuple[ModelStep, ...]:
     """Return the models that an evaluation runs, in the order of running."""
     model_graph, requests = evaluator.model_graph, evaluator.requests()
     models = {model.name: model for model in model_graph.models}
@@ -73,7 +73,7 @@ def list_steps(evaluator: Evaluator) -> tuple[Step, ...]:
             origin, shown = _origin(evaluator, models[key], name, conditions)
             mine.setdefault(origin, {}).setdefault(shown)
     return tuple(
-        Step(
+        ModelStep(
             key,
             tuple(name for name in models[key].outputs if name in gives[key]),
             {origin: tuple(names) for origin, names in mine.items()},
@@ -90,7 +90,7 @@ def _origin(
     if isinstance(conditions.get(name), Sampled):
         return "condition", f"{name}, sampled"
     if name in conditions:
-        return "condition", in_words({name: conditions[name]}, model_graph.quantities)
+        return "condition", show_conditions({name: conditions[name]}, model_graph.quantities)
     if name in model_graph.producers:
         return model_graph.producers[name].name, name
     owner = evaluator.space.quantities().get(name)
@@ -103,7 +103,7 @@ def _origin(
     return "default", f"{name} = {model.defaults[name]:g}"
 
 
-def list_reaches(evaluator: Evaluator) -> dict[str, Reach]:
+def list_variable_effects(evaluator: Evaluator) -> dict[str, VariableEffects]:
     """Return for each variable the names that depend on it, by the model graph."""
     owners = evaluator.space.quantities()
 
@@ -116,7 +116,7 @@ def list_reaches(evaluator: Evaluator) -> dict[str, Reach]:
     objectives = [(o.name, moved([o.quantity], o.conditions)) for o in evaluator.objectives]
     constraints = [(_short(c), moved(c.names, c.conditions)) for c in evaluator.constraints]
     return {
-        key: Reach(
+        key: VariableEffects(
             tuple(name for name, keys in objectives if key in keys),
             tuple(name for name, keys in constraints if key in keys),
             tuple(name for name, keys in (*objectives, *constraints) if key not in keys),

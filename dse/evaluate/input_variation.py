@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dse.evaluate.criteria import Constraint, Objective, scenarios
+from dse.evaluate.criteria import Constraint, Objective, count_scenarios
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.samples import (
     SAMPLE,
@@ -16,8 +16,8 @@ from dse.evaluate.samples import (
     Spread,
     Uncertain,
     Uncertainty,
-    certain,
-    option_of,
+    drop_samples,
+    option_column,
     sample_conditions,
 )
 from dse.evaluate.space import Choice, Space
@@ -42,10 +42,10 @@ def without_samples(criterion: _Criterion) -> _Criterion:
     """
     if SAMPLE not in criterion.conditions:
         return criterion
-    conditions, reduction = certain(criterion.conditions), criterion.reduction
+    conditions, reduction = drop_samples(criterion.conditions), criterion.reduction
     several = any(isinstance(bound, tuple) for bound in conditions.values())
     if reduction is not None:
-        weights = reduction.weights[: scenarios(conditions)]
+        weights = reduction.weights[: count_scenarios(conditions)]
         reduction = replace(reduction, weights=weights, skipped=0) if several else None
     return replace(criterion, conditions=conditions, reduction=reduction)
 
@@ -101,7 +101,7 @@ def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Ev
         varied.values[rows, option] = changed.ends
     numbered = {of_quantity.variable for of_quantity in spread.values()}
     variables = {
-        n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in numbered else v
+        n: replace(v, numbered=option_column(n)) if isinstance(v, Choice) and n in numbered else v
         for n, v in evaluator.space.variables.items()
     }
     constants = {r.name: r.value for r in inputs if not r.variable and not r.where}

@@ -1,8 +1,8 @@
 """Tabulation: a model with few variables runs once for each of their combinations.
 
 An enumeration gives most models the same inputs many times: an engine's clock depends on its
-pipeline depth, not on the interface. `tabulate` stores the outputs of this model in a table, and
-designs look them up. The results are equal to the last bit, because models are elementwise.
+pipeline depth, not on the interface. `tabulate_models` stores the outputs of this model in a table,
+and designs look them up. The results are equal to the last bit, because models are elementwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.model_graph import Key, among
+from dse.evaluate.model_graph import Key, select_outputs
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 
@@ -27,7 +27,7 @@ _PIECE = 1 << 16  # rows computed at once, which bounds the memory of intermedia
 
 
 @dataclass(frozen=True)
-class Tabulated:
+class LookupTable:
     """The outputs of one model for every combination of the variables that it depends on.
 
     Parameters
@@ -58,7 +58,7 @@ def combine_values(space: Space, variables: tuple[str, ...], rows: range) -> dic
     return columns
 
 
-def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
+def tabulate_models(evaluator: Evaluator) -> dict[Key, LookupTable]:
     """Return tables for the models of a finite space for which they save time.
 
     Raises
@@ -69,7 +69,7 @@ def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
     space, model_graph = evaluator.space, evaluator.model_graph
     owners = space.quantities()
     models = {model.name: model for model in model_graph.models}
-    tables: dict[Key, Tabulated] = {}
+    tables: dict[Key, LookupTable] = {}
     for key in model_graph.runs(evaluator.requests()):
         used = {owners[q] for q in model_graph.upstream[key[0]] if q in owners}
         variables = tuple(n for n in space.variables if n in used)
@@ -85,12 +85,12 @@ def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
             shapes = ((*np.shape(value)[:-1], len(piece)) for value in values)
             pieces.append([np.broadcast_to(*pair) for pair in zip(values, shapes, strict=True)])
         outputs = (np.concatenate(column, axis=-1) for column in zip(*pieces, strict=True))
-        tables[key] = Tabulated(variables, rows, dict(zip(names, outputs, strict=True)))
+        tables[key] = LookupTable(variables, rows, dict(zip(names, outputs, strict=True)))
     return tables
 
 
-def look_up(
-    space: Space, tables: Mapping[Key, Tabulated], digits: Mapping[str, NDArray[np.int64]]
+def look_up_outputs(
+    space: Space, tables: Mapping[Key, LookupTable], digits: Mapping[str, NDArray[np.int64]]
 ) -> dict[Key, Mapping[str, Any]]:
     """Return the table entries of designs that are given by the indices of their values."""
     rows: dict[tuple[str, ...], NDArray[np.int64]] = {}
@@ -101,5 +101,5 @@ def look_up(
             for name in table.variables:
                 index = index * (space.variables[name].count or 1) + digits[name]
             rows[table.variables] = np.atleast_1d(np.asarray(index, dtype=np.int64))
-        entries |= among({key: table.outputs}, rows[table.variables], table.rows)
+        entries |= select_outputs({key: table.outputs}, rows[table.variables], table.rows)
     return entries

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.criteria import Conditions, Constraint, Reduction, in_words
+from dse.evaluate.criteria import Conditions, Constraint, Reduction, show_conditions
 from dse.evaluate.samples import SAMPLE, Spread
 from dse.model.contract import ContractError, Model, changes_inputs
 from dse.model.declarations import ModelRequirement
 from dse.model.grammar import Expression, Number
 from dse.model.quantity import Array, Quantity, Resource
-from dse.model.relation import Relation, scaled_name
-from dse.model.units import UnitError, factor
+from dse.model.relation import Relation, scale_quantity
+from dse.model.units import UnitError, conversion_factor
 from dse.model.values import show
 from dse.problems import DseError, Problem
 
@@ -30,7 +30,7 @@ _UNCONDITIONAL: frozenset[tuple[str, float | tuple[float, ...]]] = frozenset()
 
 
 @dataclass(frozen=True)
-class Need:
+class NeededNames:
     """The names that some targets need, each with the model that needs it first."""
 
     names: dict[str, str]
@@ -100,7 +100,9 @@ class ModelGraph:
                 held = self.quantities.get(name)
                 if isinstance(declaration, Quantity) and held and held.unit != declaration.unit:
                     with suppress(UnitError):  # a conflict
-                        conversions[model.name][name] = factor(held.unit, declaration.unit)
+                        conversions[model.name][name] = conversion_factor(
+                            held.unit, declaration.unit
+                        )
         return conversions
 
     @cached_property
@@ -122,7 +124,9 @@ class ModelGraph:
 
         def visit(model: Model) -> frozenset[str]:
             if model.name not in upstream:
-                upstream[model.name] = frozenset()  # a circle ends here; `conflicts` reports it
+                upstream[model.name] = (
+                    frozenset()
+                )  # a circle ends here; `find_conflicts` reports it
                 names = set(self.reads[model.name])
                 if not names.isdisjoint(self.spread):
                     names.add(SAMPLE)
@@ -134,7 +138,7 @@ class ModelGraph:
             visit(model)
         return upstream
 
-    def needs(self, targets: Iterable[str], bound: Iterable[str] = ()) -> Need:
+    def needs(self, targets: Iterable[str], bound: Iterable[str] = ()) -> NeededNames:
         """Return every name that these targets need, and the names without a source."""
         names: dict[str, str] = {}
         missing: dict[str, str] = {}
@@ -157,7 +161,7 @@ class ModelGraph:
 
         for target in targets:
             visit(target, "", False)
-        return Need(names, missing)
+        return NeededNames(names, missing)
 
     def affecting(self, targets: Iterable[str], bound: Iterable[str] = ()) -> set[str]:
         """Return the names that affect these targets, without inputs declared to have no effect."""
@@ -266,7 +270,7 @@ class Evaluation:
     def among(self, rows: NDArray[np.intp], count: int) -> Evaluation:
         """Return the evaluation for some of its `count` designs, with the finished runs."""
         columns = _Rows(self.columns, rows, count)
-        return Evaluation(self.model_graph, columns, {**among(self.done, rows, count)})
+        return Evaluation(self.model_graph, columns, {**select_outputs(self.done, rows, count)})
 
     def values(self, requests: Iterable[tuple[str, Conditions]]) -> list[Any]:
         """Return quantities, each under its own conditions; see `ModelGraph.evaluate`."""
@@ -289,7 +293,7 @@ class Evaluation:
         relevant, key = self.model_graph.relevant(model, conditions)
         if key not in self.done:
             given = self.given(model, relevant)
-            self.done[key] = called(model, given)
+            self.done[key] = call_model(model, given)
         return self.done[key]
 
     def given(self, model: Model, conditions: Conditions) -> dict[str, Any]:
@@ -316,7 +320,7 @@ class Evaluation:
         return given
 
 
-def among(
+def select_outputs(
     done: Mapping[Key, Mapping[str, Any]], rows: NDArray[np.intp], count: int
 ) -> dict[Key, Mapping[str, Any]]:
     """Return the outputs of runs on `count` designs for some of these, in any order, or often."""
@@ -380,7 +384,7 @@ class ModelError(DseError):
         return message
 
 
-def called(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
+def call_model(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
     """Return a model's outputs; every exception of the model becomes a `ModelError`."""
     try:
         return model(given)
@@ -391,7 +395,7 @@ def called(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
 # Models that cannot be joined ---------------------------------------------------------------------
 
 
-def conflicts(model_graph: ModelGraph) -> list[Problem]:
+def find_conflicts(model_graph: ModelGraph) -> list[Problem]:
     """Return the outputs that two models give, the units that do not fit, and a circle."""
     problems: list[Problem] = []
     for model in model_graph.models:
@@ -405,7 +409,7 @@ def conflicts(model_graph: ModelGraph) -> list[Problem]:
             held = model_graph.quantities.get(name)
             if isinstance(declaration, Quantity) and held is not None:
                 try:
-                    factor(held.unit, declaration.unit)
+                    conversion_factor(held.unit, declaration.unit)
                 except UnitError:
                     message = f"'{name}' is in {held.unit!r}, but {model.name} takes it in"
                     message = f"{message} {declaration.unit!r}"
@@ -476,7 +480,7 @@ def required_constraints(
                     unchecked[f"{words}, required by {by}: needs {', '.join(needs.missing)}"] = None
                     continue
                 bound = {n: v for n, v in conditions.items() if n in needs.names}
-                at = in_words(bound, model_graph.quantities)
+                at = show_conditions(bound, model_graph.quantities)
                 name = f"{words} {at}".strip() + f", required by {by}"
                 worst = (
                     Reduction("max") if any(isinstance(v, tuple) for v in bound.values()) else None
@@ -502,16 +506,16 @@ def _in_held_units(
         if name not in sources and name in defaults:
             parts[name] = Number(0, repr(float(defaults[name])))
         elif declaration is not None:
-            scale, power = factor(model_graph.quantities[name].unit, declaration.unit)
+            scale, power = conversion_factor(model_graph.quantities[name].unit, declaration.unit)
             if scale != 1.0 or power:
-                parts[name] = scaled_name(name, scale, power)
+                parts[name] = scale_quantity(name, scale, power)
     return requirement.relation.replaced(parts)
 
 
 # Quantities without a value -----------------------------------------------------------------------
 
 
-def why_undefined(
+def explain_missing_value(
     model_graph: ModelGraph, columns: Mapping[str, Array], quantity: str, conditions: Conditions
 ) -> str:
     """Return in words why a quantity of a design is not a number.
@@ -545,7 +549,7 @@ def why_undefined(
             inputs = model_graph.given(model, dict(bound), columns)
             if outside := _first_outside(model, inputs):
                 return outside
-            outputs = called(model, inputs)
+            outputs = call_model(model, inputs)
         except ModelError as error:
             return str(error)
         for output, values in outputs.items():

@@ -208,7 +208,7 @@ class Sampled(tuple[float, ...]):
         return np.array(self, dtype=np.int64)
 
 
-def option_of(variable: str) -> str:
+def option_column(variable: str) -> str:
     """Return the column with the option of a design, for a variable with uncertain entries."""
     return f"option of {variable}"
 
@@ -247,9 +247,9 @@ class Spread:
         """
         option: Any = np.zeros(1, dtype=np.int64)
         if self.variable:
-            if option_of(self.variable) not in columns:
+            if option_column(self.variable) not in columns:
                 return given  # the entry is not in the study, and has no samples
-            option = np.asarray(columns[option_of(self.variable)], dtype=np.int64)
+            option = np.asarray(columns[option_column(self.variable)], dtype=np.int64)
         sampled = isinstance(samples, Sampled)
         rows = samples.places if sampled else np.asarray(samples, dtype=np.int64)
         values, middle = self.values[rows][..., option], self.middle[option]
@@ -424,13 +424,13 @@ def sample_conditions(conditions: Mapping[str, Any], uncertainty: Uncertainty) -
     return found
 
 
-def sample_count(conditions: Mapping[str, Any]) -> int:
+def count_samples(conditions: Mapping[str, Any]) -> int:
     """Return how many samples conditions ask for; 1 if they ask for none."""
     asked = conditions.get(SAMPLE)
     return asked.samples if isinstance(asked, Sampled) else 1
 
 
-def certain(conditions: Mapping[str, Any]) -> dict[str, Any]:
+def drop_samples(conditions: Mapping[str, Any]) -> dict[str, Any]:
     """Return conditions without samples: each uncertain input is its middle."""
     if SAMPLE not in conditions:
         return dict(conditions)

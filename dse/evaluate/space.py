@@ -287,7 +287,7 @@ def _nearest(levels: Array, values: NDArray[Any]) -> Positions:
     return order[np.where(nearer_left, left, right)]
 
 
-def held(
+def variable_range(
     variable: Real | Integer | Values, values: NDArray[Any]
 ) -> tuple[float, float, NDArray[np.bool_]]:
     """Return the minimum and maximum of a variable, and which of some values it has."""

@@ -35,7 +35,7 @@ class TableSpace(Space):
     Parameters
     ----------
     variables : mapping of str to Variable
-        The columns that distinguish designs; see `variable_of`.
+        The columns that distinguish designs; see `column_variable`.
     numbers : mapping of str to ndarray, shape (rows,)
         Every column of numbers, NaN where one is missing.
     texts : mapping of str to ndarray of str, shape (rows,)
@@ -160,7 +160,7 @@ def _whole(values: Array) -> NDArray[Any]:
     return values.astype(np.int64) if whole and (values == np.floor(values)).all() else values
 
 
-def variable_of(values: NDArray[Any]) -> Variable:
+def column_variable(values: NDArray[Any]) -> Variable:
     """Return a column as a variable: its texts, its numbers if they are few, or their range.
 
     Parameters

@@ -24,17 +24,17 @@ from dse.evaluate.criteria import Objective
 from dse.model.grammar import (
     TURNED,
     Comparison,
-    Located,
+    LocatedProblem,
     Name,
     Number,
-    comparisons_in,
+    list_comparisons,
     located_error,
     read_condition,
-    written,
+    write_tree,
 )
 from dse.model.quantity import Array
-from dse.model.relation import Relation, relation_of
-from dse.model.units import read
+from dse.model.relation import Relation, make_relation
+from dse.model.units import read_value
 from dse.problems import Problem, nearest
 
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
@@ -57,10 +57,10 @@ class BoundText(NamedTuple):
     @property
     def text(self) -> str:
         """The bound, evenly spaced."""
-        return f"{quoted(self.name)} {self.sign} {self.number}"
+        return f"{quote_name(self.name)} {self.sign} {self.number}"
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a name as a target has it: between backquotes if it is not a word."""
     return name if name.isidentifier() else f"`{name}`"
 
@@ -128,21 +128,21 @@ def read_target(text: str) -> list[BoundText | Relation]:
     >>> [b.text for b in read_target("lanes between 2 and 8 and speedup / area > 3")]
     ['lanes >= 2', 'lanes <= 8', 'speedup / area > 3']
     """
-    return [_bound_or_relation(comparison) for comparison in comparisons_in(read_condition(text))]
+    return [_bound_or_relation(comparison) for comparison in list_comparisons(read_condition(text))]
 
 
 def _bound_or_relation(comparison: Comparison) -> BoundText | Relation:
     left, sign, right = comparison.left, comparison.sign, comparison.right
     if sign not in _COMPARED:
-        raise located_error([Located(left.at, f"a target does not compare by {sign}")])
+        raise located_error([LocatedProblem(left.at, f"a target does not compare by {sign}")])
     if isinstance(left, Number):
         left, right, sign = right, left, TURNED[sign]
     if isinstance(left, Name) and isinstance(right, Number):
-        return BoundText(left.name, sign, written(right))
-    return relation_of(comparison)
+        return BoundText(left.name, sign, write_tree(right))
+    return make_relation(comparison)
 
 
-def asked_of(
+def find_bounded_objective(
     bound: BoundText, objectives: Sequence[Objective]
 ) -> tuple[Objective | None, Problem | None]:
     """Return the objective that a bound names, by its name or as the only one of a quantity.
@@ -154,17 +154,17 @@ def asked_of(
     named = named or [o for o in objectives if o.quantity == name]
     if len(named) > 1:
         message = f"'{name}' is the quantity of {len(named)} objectives"
-        names = ", ".join(quoted(o.name) for o in named)
+        names = ", ".join(quote_name(o.name) for o in named)
         return None, Problem("", message, f"name one of them: {names}")
     return (named[0], None) if named else (None, None)
 
 
-def is_better(bound: BoundText, objective: Objective) -> bool:
+def bound_requires_better(bound: BoundText, objective: Objective) -> bool:
     """Return whether a bound requires a better value of an objective: the front answers it."""
     return (bound.sign[0] == ">") == (objective.direction == "maximize")
 
 
-def bound_of(bound: BoundText, objective: Objective, clock: float | None) -> Bound:
+def read_bound(bound: BoundText, objective: Objective, clock: float | None) -> Bound:
     """Return the bound on an objective from its text.
 
     Raises
@@ -172,12 +172,12 @@ def bound_of(bound: BoundText, objective: Objective, clock: float | None) -> Bou
     UnitError
         If its number is none, or of another unit.
     """
-    value = read(bound.number, objective.unit, clock)
+    value = read_value(bound.number, objective.unit, clock)
     text = bound._replace(name=objective.name).text
     return Bound(objective.name, objective.unit, bound.sign, value, text)
 
 
-def least_problem(least: str, objectives: Sequence[Objective]) -> Problem | None:
+def check_minimized_objective(least: str, objectives: Sequence[Objective]) -> Problem | None:
     """Return the problem with the objective to minimize, if any."""
     by_name = {o.name: o for o in objectives}
     if not least:
@@ -186,7 +186,7 @@ def least_problem(least: str, objectives: Sequence[Objective]) -> Problem | None
         return Problem("", f"'{least}' is not an objective", nearest(least, list(by_name)))
     if by_name[least].direction == "minimize":
         return None
-    minimized = ", ".join(quoted(o.name) for o in objectives if o.direction == "minimize")
+    minimized = ", ".join(quote_name(o.name) for o in objectives if o.direction == "minimize")
     remedy = (
         f"name one that is minimized: {minimized}"
         if minimized

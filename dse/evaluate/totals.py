@@ -60,7 +60,7 @@ def part_name(kernel: str, total: str) -> str:
     return f"{kernel}_{total}"
 
 
-def total_model(name: str, total: str, quantity: Quantity, kernels: Sequence[str]) -> Model:
+def make_total_model(name: str, total: str, quantity: Quantity, kernels: Sequence[str]) -> Model:
     """Return the model that adds what kernels give to a total, under a name."""
     parts = {part_name(kernel, total): kernel for kernel in kernels}
     added = {
@@ -78,7 +78,7 @@ def total_model(name: str, total: str, quantity: Quantity, kernels: Sequence[str
     )
 
 
-def total_of(part: str, sums: Iterable[Model]) -> Model:
+def make_part_total(part: str, sums: Iterable[Model]) -> Model:
     """Return the part of one kernel as a separate total."""
     source = next(model for model in sums if part in model.inputs)
     total = getattr(source.function, "total", "")
@@ -140,7 +140,7 @@ def find_system(evaluator: Evaluator) -> System | None:
     if not sums or not evaluator.space.quantities().keys() <= parts or read & parts - wanted:
         return None
     needed = graph.needs(sorted(wanted)).names
-    own = {part: total_of(part, sums.values()) for part in sorted(wanted & parts)}
+    own = {part: make_part_total(part, sums.values()) for part in sorted(wanted & parts)}
     sums |= own  # of one kernel: an objective or a constraint names it
     names = tuple(name for name in sums if name in needed)
     free = dict(graph.free) | {name: sums[name].outputs[name] for name in names}

@@ -4,20 +4,20 @@ The rule is LogCA's (Altaf and Wood, LogCA, ISCA 2017, section 3.2), for any mod
 bottleneck if a 10x improvement of it improves the objective by at least 20 %. Both are settings.
 
 * `recommendation`: the designs that a run names, with the reasons
-* `explanation`: one design: its feasibility, its limits, and the changes to make
+* `explanation`: one design: its feasibility, violations, limits, and the fields of its curves
 * `system`: the kernels of a system, and the order in which to build them
-* `advice`: changes that improve a design or make it feasible, dominating designs, the next step up
-* `changes`: variables in words, effects on the objectives, and neighbouring designs
+* `advice`: the best trade, repairs of infeasible designs, dominating designs, the next step up
+* `changes`: variables in words, effects on the objectives, neighbouring designs and their number
 * `benefit`: the designs that are better than no accelerator
 * `targets`: the designs of a front that meet a target, and its obstacles
-* `sensitivity`: the gain of improving one input; bottlenecks
+* `sensitivity`: which inputs may be improved, and the gain of improving one; bottlenecks
 * `breakdown`: the parts of the time and of the area
-* `curves`: quantities and optimization regions along an input
+* `curves`: lines of quantities and optimization regions along an input
 * `importance`: slices through designs along each variable
 * `switch_points`: the values of inputs at which another design is recommended
 * `limits`: the limits that decide the answer, and the gain of loosening one of them
 * `provenance`: the sources of input values, and the front shift if they are off
 * `robustness`: uncertain inputs: designs on the front, Sobol indices, and scenario discovery
-* `certification`: the test of a certificate by independent evaluations
+* `certification`: the test of a certificate by independent evaluations, in a new process too
 * `own_designs`: designs of a script, evaluated with every intermediate quantity
 """

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
-from dse.evaluate.front import scaled
-from dse.evaluate.samples import option_of
+from dse.evaluate.front import scale_front
+from dse.evaluate.samples import option_column
 from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table_space import TableSpace
 from dse.explain.benefit import are_beneficial, benefit_names, list_benefits
@@ -32,21 +32,21 @@ from dse.explain.changes import (
     Neighbours,
     Setting,
     compare_objectives,
-    count_values,
+    count_neighbours,
     describe_sampling,
     find_neighbours,
     find_numbers,
     limit_values,
     list_settings,
     look_up_designs,
-    trades,
+    multiply_factors,
 )
 from dse.explain.sensitivity import gain_factor
-from dse.explain.targets import meets_bounds, values_of
+from dse.explain.targets import design_values, meets_bounds
 from dse.model.quantity import Array
-from dse.model.values import amount, percent, worded
+from dse.model.values import show_amount, show_percent, word_name
 from dse.result.record import Front, Result
-from dse.study.alternatives import alternatives
+from dse.study.alternatives import list_alternatives
 from dse.study.study import ResolvedStudy
 
 _MIN_GAIN = 1.01  # a smaller factor is not listed
@@ -82,7 +82,7 @@ def find_advice(
         Their objectives.
     """
     changes, most = list[list[Change]](), limit_values(result)
-    size = max(1, _BLOCK // max(1, count_values(study.evaluator.space, most)))
+    size = max(1, _BLOCK // max(1, count_neighbours(study.evaluator.space, most)))
     for start in range(0, len(before), size):
         block = {name: values[start : start + size] for name, values in points.items()}
         changes += _advise_within_space(study, result, block, before[start : start + size], most)
@@ -96,7 +96,7 @@ def find_advice(
     return [tuple(sorted(mine, key=order)) for mine in changes]
 
 
-def first_change(changes: Sequence[Change], kind: Kind, objective: str) -> Change | None:
+def best_trade(changes: Sequence[Change], kind: Kind, objective: str) -> Change | None:
     """Return the best trade that keeps an objective and gains more than it costs; None if none.
 
     It improves some objective by at least 5 %.
@@ -127,7 +127,7 @@ def describe_no_change(
     evaluator = study.evaluator
     own = [change for change in changes if change.kind == SPACE]
     names = [
-        worded(o.name)
+        word_name(o.name)
         for o in evaluator.objectives
         if not any(change.on(o.name).gain >= _MIN_GAIN for change in own)
     ]
@@ -138,7 +138,7 @@ def describe_no_change(
     which = "feasible and beneficial" if list_benefits(evaluator) else "feasible"
     if bounds and meets_bounds(evaluator.objectives, before[None], bounds).all():
         which += ", target-meeting"
-    better = f"{percent(_MIN_GAIN - 1)} better in {' or '.join(names)}"
+    better = f"{show_percent(_MIN_GAIN - 1)} better in {' or '.join(names)}"
     return f"no {which} design with one other value is {better} ({sampling})"
 
 
@@ -171,9 +171,11 @@ def _advise_entries(study: ResolvedStudy, points: Points, before: Array) -> Iter
     evaluator, count = study.evaluator, len(before)
     changes: list[list[Change]] = [[] for _ in range(count)]
     columns, labels = evaluator.space.columns(points), evaluator.space.labels(points)
-    for name, rows in alternatives(study).items():
+    for name, rows in list_alternatives(study).items():
         options = list(rows)
-        replaced = {n: np.tile(v, len(rows)) for n, v in columns.items() if n != option_of(name)}
+        replaced = {
+            n: np.tile(v, len(rows)) for n, v in columns.items() if n != option_column(name)
+        }
         for n in rows[options[0]]:
             replaced[n] = np.repeat([values[n] for values in rows.values()], count)
         other = ignore_errors(evaluator).evaluate_columns(replaced, count * len(rows))
@@ -207,7 +209,7 @@ def _gains(study: ResolvedStudy, before: Array, after: Array, feasible: NDArray[
 def _select(gains: Array, moved: NDArray[np.int64]) -> list[int]:
     """Return which neighbours of one design are advised, of equals the best trade."""
     selected = dict[int, None]()
-    trade, rows = trades(gains), np.arange(len(gains))
+    trade, rows = multiply_factors(gains), np.arange(len(gains))
 
     def add(candidates: NDArray[np.int64], *keys: Array) -> None:
         if len(candidates):
@@ -349,7 +351,7 @@ def compare_with_front(result: Result, number: int, values: Array) -> Dominance:
     signs, points = front.signs, front.points
     own = values * signs
     rows = np.flatnonzero((points <= own).all(axis=1) & (points < own).any(axis=1))
-    unit, _ = scaled(np.vstack([points[rows], own]), signs)
+    unit, _ = scale_front(np.vstack([points[rows], own]), signs)
     near = rows[np.argsort(((unit[:-1] - unit[-1]) ** 2).sum(axis=1), kind="stable")]
     changes = (_front_change(front, values, row) for row in near[:_DOMINATORS])
     return Dominance(False, len(rows), tuple(changes))
@@ -386,14 +388,14 @@ def find_steps(
         if not np.isfinite(own[i]) or own[i] == 0.0 or not (len(rows) or among.all()):
             continue
         more = "more" if objective.sign < 0 else "less"
-        best = amount(float(front.points[:, i].min() * signs[i]), objective.unit)
+        best = show_amount(float(front.points[:, i].min() * signs[i]), objective.unit)
         text = f"none on the front, the best is {best}"
         if len(rows):
             price = np.delete(prices[rows], i, axis=1).sum(axis=1)
             row = int(rows[np.lexsort((worse[rows, i], price))[0]])
             numbers = design, int(front.designs.index[row])
-            settings = list_settings(evaluator, *(values_of(result, n) for n in numbers))
+            settings = list_settings(evaluator, *(design_values(result, n) for n in numbers))
             change = replace(_front_change(front, own * signs, row), settings=settings)
             text = change.effects_first
-        steps[f"{percent(STEP)} {more} {worded(objective.name)}"] = text
+        steps[f"{show_percent(STEP)} {more} {word_name(objective.name)}"] = text
     return steps

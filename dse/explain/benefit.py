@@ -9,7 +9,7 @@ from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.model.quantity import Array
-from dse.model.values import amount, worded
+from dse.model.values import show_amount, word_name
 from dse.search.outcome import Outcome
 
 
@@ -43,8 +43,8 @@ def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
     shown = []
     for i, break_even in list_benefits(evaluator):
         o = evaluator.objectives[i]
-        value, limit = amount(float(values[i]), o.unit), amount(break_even, o.unit)
-        shown.append(f"{worded(o.name)} {value}, beneficial above {limit}")
+        value, limit = show_amount(float(values[i]), o.unit), show_amount(break_even, o.unit)
+        shown.append(f"{word_name(o.name)} {value}, beneficial above {limit}")
     return "; ".join(shown)
 
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dse.evaluate.criteria import Objective, scenario
+from dse.evaluate.criteria import Objective, select_scenario
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.model_graph import ModelGraph
 from dse.model.contract import Model
 from dse.model.quantity import Array
-from dse.model.units import base
-from dse.model.values import number, percent, show, worded
+from dse.model.units import resolve_unit
+from dse.model.values import show, show_number, show_percent, word_name
 
 _NEARLY_ALL = 0.98  # chosen: the fraction of a time from which its largest part says nothing
 
@@ -163,9 +163,11 @@ def scenario_labels(model_graph: ModelGraph, objective: Objective) -> list[str]:
     varied = [n for n, v in objective.conditions.items() if isinstance(v, tuple)]
     labels = []
     for k in range(objective.scenarios):
-        one = scenario(objective.conditions, k)
+        one = select_scenario(objective.conditions, k)
         words = [_describe_condition(model_graph, n, one[n]) for n in varied]
-        labels.append(", ".join([*words, f"weight {number(weights[k])}"] if weights else words))
+        labels.append(
+            ", ".join([*words, f"weight {show_number(weights[k])}"] if weights else words)
+        )
     return labels
 
 
@@ -198,11 +200,12 @@ def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
         name, fraction = _largest_part(mine)
         if len({name for name, _ in each.values()}) > 1:
             texts = [
-                f"{worded(name)} {percent(fraction, digits=2)} of {worded(total)} (for {worded(o)})"
+                f"{word_name(name)} {show_percent(fraction, digits=2)} of {word_name(total)} "
+                f"(for {word_name(o)})"
                 for o, (name, fraction) in each.items()
             ]
         else:
-            texts = [f"{worded(name)} {percent(fraction, digits=2)} of {worded(total)}"]
+            texts = [f"{word_name(name)} {show_percent(fraction, digits=2)} of {word_name(total)}"]
         if len(texts) == 1 and fraction >= _NEARLY_ALL:
             whole_times += texts
         elif name and (total in totals or whole_times):
@@ -223,7 +226,7 @@ def _largest_part(parts: Sequence[Part]) -> tuple[str, float]:
 
 
 def _is_time(unit: str) -> bool:
-    _, dimension = base(unit)
+    _, dimension = resolve_unit(unit)
     return unit == "cycle" or dimension == {"[time]": 1}
 
 
@@ -241,6 +244,6 @@ def part_fields(parts: Sequence[Part]) -> list[tuple[str, str]]:
     fields = []
     for (total, condition), mine in group_parts(parts).items():
         ordered = sorted(mine, key=lambda part: -part.share)
-        texts = (f"{worded(part.name)} {100 * part.share:.0f} %" for part in ordered)
-        fields.append((f"{worded(total)} (for {worded(condition)})", ", ".join(texts)))
+        texts = (f"{word_name(part.name)} {100 * part.share:.0f} %" for part in ordered)
+        fields.append((f"{word_name(total)} (for {word_name(condition)})", ", ".join(texts)))
     return fields

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.audit import RepeatabilityError, compare, evaluate_differently
+from dse.evaluate.audit import RepeatabilityError, compare_evaluations, evaluate_differently
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.failures import evaluate_designs
+from dse.evaluate.failures import evaluate_naming_failures
 from dse.evaluate.space import Points, Space
 from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Array
-from dse.result.folder import study_of
+from dse.result.folder import load_copied_study
 from dse.result.record import Result
 from dse.search.bound.cells import Axis
 from dse.search.bound.cover import Cover, relax_points
@@ -138,23 +138,23 @@ def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
         again.failed,
     )
     numbers = kept.index.to_numpy()
-    compare(evaluator, points, recorded, again, numbers, "in the run")
+    compare_evaluations(evaluator, points, recorded, again, numbers, "in the run")
     for row in np.flatnonzero(recorded.feasible != again.feasible)[:1]:
         now = "feasible" if again.feasible[row] else "infeasible"
         raise RepeatabilityError(
             f"design {numbers[row]} is {now} when it is evaluated again, and was not in the run"
         )
     random = evaluator.space.from_unit(rng.random((_REPEATED, len(evaluator.space.variables))))
-    compare(
+    compare_evaluations(
         evaluator,
         random,
-        evaluate_designs(evaluator, random, 0),  # all in one batch
+        evaluate_naming_failures(evaluator, random, 0),  # all in one batch
         evaluate_differently(evaluator, random),
         np.arange(_REPEATED),
         "in one batch",
     )
     fresh = _evaluate_in_fresh_process(run, evaluator, points)
-    compare(evaluator, points, fresh, again, numbers, "in a fresh process")
+    compare_evaluations(evaluator, points, fresh, again, numbers, "in a fresh process")
     return len(kept) + _REPEATED
 
 
@@ -180,12 +180,12 @@ def _evaluate_in_fresh_process(run: Path, evaluator: Evaluator, points: Points) 
             return Evaluated.from_arrays(arrays)
 
 
-def evaluate_into() -> None:
+def evaluate_in_process() -> None:
     """Evaluate designs in this process; the arguments name the run, the designs and the result."""
     run, designs, results = map(Path, sys.argv[1:])
     with np.load(designs) as arrays:
         points = dict(arrays)
-    evaluator = study_of(run).evaluator
+    evaluator = load_copied_study(run).evaluator
     rows = np.random.default_rng(1).permutation(len(next(iter(points.values()))))
     values = evaluate_differently(evaluator, {n: v[rows] for n, v in points.items()})
     np.savez(results, **values.rows(np.argsort(rows)).to_arrays())  # type: ignore[arg-type]
@@ -217,7 +217,7 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     tried, feasible = 0, 0
     for points in _tried(study, result, designs, np.random.default_rng(seed)):
         low, tried = tried, tried + len(next(iter(points.values())))
-        judged = evaluate_designs(evaluator, points, low)
+        judged = evaluate_naming_failures(evaluator, points, low)
         rows = np.flatnonzero(judged.feasible)
         feasible += len(rows)
         signed = (judged.objectives * evaluator.signs)[rows]

@@ -18,7 +18,7 @@ from dse.evaluate.space import Choice, Points, Space, Variable, is_flag
 from dse.evaluate.table_space import TableSpace
 from dse.explain.sensitivity import gain_factor
 from dse.model.quantity import Array, Quantity
-from dse.model.values import amount, change, number, percent, worded
+from dse.model.values import show_amount, show_change, show_number, show_percent, word_name
 from dse.result.record import Result
 
 Kind: TypeAlias = Literal["within your space", "catalog entry"]
@@ -47,7 +47,7 @@ def describe_value(variable: Variable, value: Any, quantity: Quantity | None) ->
     unit = quantity.unit if quantity is not None else "1"
     if unit == "1" and is_flag(variable, quantity):
         return "yes" if float(value) else "no"
-    return amount(float(value), unit)
+    return show_amount(float(value), unit)
 
 
 def describe_design(
@@ -57,7 +57,8 @@ def describe_design(
     variables, quantities = evaluator.space.variables, evaluator.model_graph.quantities
     names = [n for n in variables if n in values] if names is None else names
     return ", ".join(
-        f"{worded(n)} {describe_value(variables[n], values[n], quantities.get(n))}" for n in names
+        f"{word_name(n)} {describe_value(variables[n], values[n], quantities.get(n))}"
+        for n in names
     )
 
 
@@ -75,7 +76,7 @@ class Setting:
         return _differing(self.before, self.after)
 
     def __str__(self) -> str:
-        return f"{worded(self.variable)} {change(*self.differing)}"
+        return f"{word_name(self.variable)} {show_change(*self.differing)}"
 
 
 def _differing(before: str, after: str) -> tuple[str, str]:
@@ -131,20 +132,20 @@ class Effect:
     gain: float
 
     def __str__(self) -> str:
-        shown = f"{worded(self.objective)} {amount(self.after, self.unit)}"
+        shown = f"{word_name(self.objective)} {show_amount(self.after, self.unit)}"
         return shown if np.isnan(self.before) else f"{shown} ({self.change})"
 
     @property
     def change(self) -> str:
         """The change as a signed percentage or a factor."""
         if not (np.isfinite(self.before) and np.isfinite(self.after) and self.before):
-            return f"from {amount(self.before, self.unit)}"
+            return f"from {show_amount(self.before, self.unit)}"
         fraction = (self.after - self.before) / abs(self.before)
         if self.before > 0 and fraction >= _FACTOR - 1:
-            return f"×{number(1 + fraction, 3)}"
+            return f"×{show_number(1 + fraction, 3)}"
         if abs(fraction) < _NO_CHANGE:
             return "0 %"
-        return f"{'+' if fraction > 0 else '−'}{percent(abs(fraction))}"
+        return f"{'+' if fraction > 0 else '−'}{show_percent(abs(fraction))}"
 
 
 def compare_objectives(
@@ -189,14 +190,14 @@ class Change:
     @property
     def trade(self) -> float:
         """The product of all factors, as a logarithm: above 0 if it gains more than it costs."""
-        return float(trades(np.array([[effect.gain for effect in self.effects]]))[0])
+        return float(multiply_factors(np.array([[effect.gain for effect in self.effects]]))[0])
 
     @property
     def effects_first(self) -> str:
         """The change in words, its effects as changes and before its settings."""
         changed = [e for e in self.effects if e.before != e.after]
         effects = ", ".join(
-            f"{worded(e.objective)} {e.change}" if e.before else str(e) for e in changed
+            f"{word_name(e.objective)} {e.change}" if e.before else str(e) for e in changed
         )
         settings = ", ".join(map(str, self.settings))
         return f"{effects} (design {self.design}{f': {settings}' if settings else ''})"
@@ -214,7 +215,7 @@ class Change:
         return text if self.beneficial else f"{text}; not beneficial"
 
 
-def trades(gains: Array) -> Array:
+def multiply_factors(gains: Array) -> Array:
     """Return for each row of factors their product, as a logarithm."""
     bounded = np.nan_to_num(gains, nan=1.0, posinf=_MAX_FACTOR)
     bounded = np.clip(bounded, 1 / _MAX_FACTOR, _MAX_FACTOR)
@@ -252,7 +253,7 @@ def limit_values(result: Result) -> int:
     return int(np.clip(result.certificate.evaluated, SAMPLED, _BATCH))
 
 
-def count_values(space: Space, most: int) -> int:
+def count_neighbours(space: Space, most: int) -> int:
     """Return about how many neighbours of one design `find_neighbours` gives."""
     return sum(min(v.count or SAMPLED, most) for v in space.variables.values())
 
@@ -260,9 +261,9 @@ def count_values(space: Space, most: int) -> int:
 def describe_sampling(space: Space, most: int) -> str:
     """Return which values `find_neighbours` evaluates, in words."""
     sampled = [
-        f"{worded(name)}: {SAMPLED} values"
+        f"{word_name(name)}: {SAMPLED} values"
         if variable.count is None
-        else f"{worded(name)}: {most:,} of {variable.count:,} values"
+        else f"{word_name(name)}: {most:,} of {variable.count:,} values"
         for name, variable in space.variables.items()
         if variable.count is None or variable.count > most
     ]

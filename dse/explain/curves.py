@@ -16,7 +16,7 @@ from dse.evaluate.input_variation import without_samples
 from dse.evaluate.model_graph import Key, ModelGraph
 from dse.explain.sensitivity import common_domain, gain_factor, improvable_inputs, improve_input
 from dse.model.quantity import Array, Quantity
-from dse.model.values import show, worded
+from dse.model.values import show, word_name
 from dse.study.resolve.plots import CurvePlan, RegionsPlan
 from dse.study.schema import BottleneckTable
 from dse.study.study import ResolvedStudy
@@ -187,7 +187,7 @@ class Region:
     @property
     def words(self) -> str:
         """The names of the bottlenecks in words."""
-        return ", ".join(map(worded, self.inputs)) or "no single input"
+        return ", ".join(map(word_name, self.inputs)) or "no single input"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import skip_errors
 from dse.evaluate.input_variation import fix_at_middles
-from dse.evaluate.model_graph import why_undefined
+from dse.evaluate.model_graph import explain_missing_value
 from dse.evaluate.space import Points
 from dse.explain.advice import (
     Dominance,
@@ -25,7 +25,7 @@ from dse.explain.advice import (
 )
 from dse.explain.benefit import describe_missing_benefit
 from dse.explain.breakdown import Part, break_down, largest_parts, part_fields, scenario_labels
-from dse.explain.changes import ENTRY, SPACE, Change, count_values, limit_values
+from dse.explain.changes import ENTRY, SPACE, Change, count_neighbours, limit_values
 from dse.explain.curves import Curve, Regions, draw_curves, find_best_point, find_regions
 from dse.explain.robustness import (
     DesignRobustness,
@@ -36,7 +36,7 @@ from dse.explain.robustness import (
 from dse.explain.sensitivity import STUDY, Sensitivity, find_sensitivities
 from dse.explain.targets import describe_target
 from dse.model.quantity import Array
-from dse.model.values import amount, conditioned, plural, show_value, worded
+from dse.model.values import add_conditions, plural, show_amount, show_value, word_name
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
@@ -73,7 +73,7 @@ class Violation:
         if np.isnan(self.amount):
             because = f", for {self.why}" if self.why else ""
             return f"{self.name} has no value: it is not a number{because}"
-        return f"{self.name} is violated by {amount(self.amount, self.unit)}"
+        return f"{self.name} is violated by {show_amount(self.amount, self.unit)}"
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class Explanation:
             return ""
         first = min(found, key=lambda s: (s.set_by == STUDY, -s.gain))
         change = " → ".join(first.shown)
-        return f"{worded(first.label)} {change}: {worded(objective)} {first.gain_text} better"
+        return f"{word_name(first.label)} {change}: {word_name(objective)} {first.gain_text} better"
 
     def bottlenecks(self) -> pd.DataFrame:
         """Return the inputs that are bottlenecks, best gain first: no advice."""
@@ -348,7 +348,7 @@ def explanation_cost(study: ResolvedStudy, result: Result) -> int:
     inputs, space = len(study.evaluator.model_graph.quantities), study.evaluator.space
     swept = inputs * (_SWEPT if study.file.regions or study.curves else 2)
     known = result.certificate.numbered and len(result.designs) == space.size
-    return swept + (0 if known else count_values(space, limit_values(result)))
+    return swept + (0 if known else count_neighbours(space, limit_values(result)))
 
 
 def find_points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Points:
@@ -407,7 +407,7 @@ def list_violations(
         if columns is None:
             return ""
         graph = evaluator.model_graph
-        reasons = (why_undefined(graph, columns, name, conditions) for name in names)
+        reasons = (explain_missing_value(graph, columns, name, conditions) for name in names)
         return next(filter(None, reasons), "")
 
     violations = []
@@ -427,13 +427,13 @@ def region_fields(explanation: Explanation) -> list[tuple[str, str]]:
     """Return the optimization regions of a design: each interval with its bottlenecks."""
     fields = []
     for regions in explanation.regions:
-        what = conditioned(worded(regions.objective), regions.condition)
-        fields.append(("regions", f"bottlenecks of {what} along {worded(regions.axis)}"))
+        what = add_conditions(word_name(regions.objective), regions.condition)
+        fields.append(("regions", f"bottlenecks of {what} along {word_name(regions.axis)}"))
         fields += [(" to ".join(region.shown), region.words) for region in regions.regions]
     return fields
 
 
-def curve_fields(explanation: Explanation) -> list[tuple[str, str]]:
+def list_best_points(explanation: Explanation) -> list[tuple[str, str]]:
     """Return the best point of each quantity of each curve, and its value at the design."""
     fields = []
     for curve in explanation.curves:
@@ -444,11 +444,11 @@ def curve_fields(explanation: Explanation) -> list[tuple[str, str]]:
             if np.isfinite(best.value):
                 value = show_value(best.value, line.unit)
                 place = show_value(best.at, curve.axis_unit)
-                texts.append(f"{best.word} {value} at {worded(curve.axis)} {place}")
+                texts.append(f"{best.word} {value} at {word_name(curve.axis)} {place}")
             elif not np.isfinite(line.values).any():
                 texts.append("nowhere finite")
             if not np.isnan(best.here):
                 texts.append(f"this design {show_value(best.here, line.unit)}")
             if texts:
-                fields.append((worded(line.quantity), "; ".join(texts)))
+                fields.append((word_name(line.quantity), "; ".join(texts)))
     return fields

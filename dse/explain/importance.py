@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.explain.changes import count_values, find_neighbours, limit_values, look_up_designs
+from dse.explain.changes import count_neighbours, find_neighbours, limit_values, look_up_designs
 from dse.explain.explanation import find_points
 from dse.model.quantity import Array
 from dse.result.record import Result
@@ -62,7 +62,7 @@ def find_slices(
     if not len(numbers) or not space.variables:
         return {}
     most = min(limit_values(result), _MAX_VALUES)
-    numbers = numbers[: max(1, result.certificate.evaluated // count_values(space, most))]
+    numbers = numbers[: max(1, result.certificate.evaluated // count_neighbours(space, most))]
     own = find_points(study, result, numbers)
     near = find_neighbours(space, own, most)
     points = {name: np.concatenate([own[name], near.points[name]]) for name in own}

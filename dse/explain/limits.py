@@ -21,11 +21,11 @@ from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
 from dse.explain.changes import Effect, compare_objectives, find_numbers
 from dse.explain.switch_points import LATER, SLOW, Select, is_guided
-from dse.model.grammar import names_in
+from dse.model.grammar import list_names
 from dse.model.quantity import Array
-from dse.model.relation import evaluate
+from dse.model.relation import evaluate_expression
 from dse.model.section import Table
-from dse.model.values import percent
+from dse.model.values import show_percent
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
@@ -67,7 +67,9 @@ class Limit:
     @property
     def slack_text(self) -> str:
         """The slack of each design in words."""
-        return ", ".join(f"{percent(max(s, 0.0), 2)} ({role})" for role, s in self.slack.items())
+        return ", ".join(
+            f"{show_percent(max(s, 0.0), 2)} ({role})" for role, s in self.slack.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Limits:
             lines.append(("limit", f"{limit.name}: slack {limit.slack_text}"))
             for price in limit.prices:
                 text = "; recommended ".join(filter(None, price.texts)) or "no change"
-                lines.append((f"  {percent(price.more)} looser", text))
+                lines.append((f"  {show_percent(price.more)} looser", text))
         return [*lines, ("prices", self.searched)]
 
     @property
@@ -99,7 +101,7 @@ class Limits:
         """The limits and their prices as a table of the report."""
         names = ["limit", "slack", "looser by", "best values", "recommended"]
         rows = [
-            (limit.name, limit.slack_text, percent(price.more), *price.texts)
+            (limit.name, limit.slack_text, show_percent(price.more), *price.texts)
             for limit in self.limits
             for price in limit.prices or (Price(0.0, ()),)
         ]
@@ -179,7 +181,9 @@ def _limit_size(constraint: Constraint) -> float:
     size = abs(constraint.bound)
     if constraint.relation is not None:
         sides = constraint.relation.sides
-        numbers = [evaluate(s, {}) for s in (sides.left, sides.right) if not any(names_in(s))]
+        numbers = [
+            evaluate_expression(s, {}) for s in (sides.left, sides.right) if not any(list_names(s))
+        ]
         size = abs(float(numbers[0])) if numbers and sides.sign != "==" else 0.0
     return size if size and not constraint.required_by else np.nan
 

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.criteria import in_words, scenario, scenarios
+from dse.evaluate.criteria import count_scenarios, select_scenario, show_conditions
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.input_variation import fix_at_middles
 from dse.evaluate.model_graph import Key
-from dse.evaluate.space import Choice, Points, held
+from dse.evaluate.space import Choice, Points, variable_range
 from dse.evaluate.table_space import TableSpace
 from dse.explain.explanation import list_violations
 from dse.model.quantity import Array
-from dse.model.units import UnitError, read
+from dse.model.units import UnitError, read_value
 from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
-from dse.result.tables import whole
+from dse.result.tables import whole_numbers
 from dse.study.study import ResolvedStudy
 
 
@@ -43,12 +43,12 @@ def evaluate_designs(
     others, known = _intermediate_quantities(evaluator, columns, count)
     judged = evaluator.evaluate_columns(columns, count, known)
     content = {
-        objective.name: whole(judged.objectives[:, i], evaluator.domains[i])
+        objective.name: whole_numbers(judged.objectives[:, i], evaluator.domains[i])
         for i, objective in enumerate(evaluator.objectives)
     }
     for name, values in columns.items():
         if name not in evaluator.space.variables and name in evaluator.model_graph.quantities:
-            content.setdefault(name, whole(values, evaluator.model_graph.quantities[name]))
+            content.setdefault(name, whole_numbers(values, evaluator.model_graph.quantities[name]))
     table = pd.DataFrame(content | others, index=frame.index)
     table["outside"] = _outside(evaluator, points)
     table["feasible"] = judged.feasible
@@ -131,7 +131,7 @@ def _numbers(
     numbers, wrong = np.full(len(values), np.nan), dict[str, None]()
     for i, value in enumerate(values):
         try:
-            numbers[i] = read(value, unit, clock) if isinstance(value, str) else float(value)
+            numbers[i] = read_value(value, unit, clock) if isinstance(value, str) else float(value)
         except UnitError as error:
             wrong[str(error)] = None
         except (TypeError, ValueError):
@@ -149,7 +149,7 @@ def _outside(evaluator: Evaluator, points: Points) -> list[str]:
     for name, variable in evaluator.space.variables.items():
         if isinstance(variable, Choice):
             continue
-        low, high, inside = held(variable, points[name])
+        low, high, inside = variable_range(variable, points[name])
         unit = evaluator.model_graph.quantities[name].unit
         for row in np.flatnonzero(~inside).tolist():
             value = float(points[name][row])
@@ -188,10 +188,10 @@ def _intermediate_quantities(
         known[key] = dict(zip(names, answers, strict=True))
         for name, answer in known[key].items():
             if (name, key) not in shown:
-                rows = np.broadcast_to(answer, (scenarios(conditions), count))
+                rows = np.broadcast_to(answer, (count_scenarios(conditions), count))
                 for k, row in enumerate(rows):
-                    words = in_words(scenario(conditions, k), model_graph.quantities)
+                    words = show_conditions(select_scenario(conditions, k), model_graph.quantities)
                     label = f"{name} {words}".strip()
                     label = f"{label} as given" if label in objectives else label
-                    values[label] = whole(row, model_graph.quantities[name])
+                    values[label] = whole_numbers(row, model_graph.quantities[name])
     return values, known

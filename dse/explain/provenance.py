@@ -26,10 +26,10 @@ from dse.explain.switch_points import (
 )
 from dse.model.quantity import Array
 from dse.model.section import Section, Table
-from dse.model.values import as_data, percent, show, worded
+from dse.model.values import json_value, show, show_percent, word_name
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
-from dse.study.schema import PROVENANCES, Provenance, worst
+from dse.study.schema import PROVENANCES, Provenance, worst_provenance
 from dse.study.study import ResolvedStudy
 
 _EVALUATIONS = 100, 10_000  # the fewest and the most designs that models evaluate
@@ -83,8 +83,8 @@ class Check:
         return bounds if self.law else "half to double"
 
     def __str__(self) -> str:
-        shift = percent(self.shift, digits=2)
-        return f"{worded(self.given.label)} shifts the front by {shift} ({self.range_text})"
+        shift = show_percent(self.shift, digits=2)
+        return f"{word_name(self.given.label)} shifts the front by {shift} ({self.range_text})"
 
 
 def check_assumptions(
@@ -236,16 +236,16 @@ class InputProvenance:
         for given in self.inputs:
             for name in given.objectives:
                 names.setdefault(name, []).append(given.provenance)
-        return {name: worst(each) or each[0] for name, each in names.items()}
+        return {name: worst_provenance(each) or each[0] for name, each in names.items()}
 
     @property
     def fields(self) -> dict[str, str]:
         """Its texts by label: the worst provenance, and the input values to check first."""
-        last = worst(self.provenances)
+        last = worst_provenance(self.provenances)
         if last is None:
             return {}
         inputs = f"{self.provenances[last]} of {len(self.inputs)} inputs {last}"
-        defaults = [worded(given.label) for given in self.inputs if given.default]
+        defaults = [word_name(given.label) for given in self.inputs if given.default]
         if defaults:
             more = [f"{len(defaults) - _CHECKED} more"] if len(defaults) > _CHECKED else []
             inputs += f"; defaults of models: {', '.join([*defaults[:_CHECKED], *more])}"
@@ -286,7 +286,7 @@ def provenance_section(found: InputProvenance) -> list[Section]:
 def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
     unit = given.unit or "1"
     row: dict[str, object] = {
-        "input value": worded(given.label),
+        "input value": word_name(given.label),
         "value": "" if np.isnan(given.value) else show(given.value, unit),
         "provenance": given.provenance,
     }
@@ -294,8 +294,8 @@ def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
     if check is not None:
         effect = {
             "range": " to ".join(show(end, unit) for end in check.ends),
-            "front shift": percent(check.shift, 2) if check.shift >= _MIN_SHIFT else "0 %",
-            "changes most": worded(check.objective),
+            "front shift": show_percent(check.shift, 2) if check.shift >= _MIN_SHIFT else "0 %",
+            "changes most": word_name(check.objective),
         }
     source = f"{given.source}; range: {given.range_source}" if given.range_source else given.source
     return row | effect | {"source": source}
@@ -307,7 +307,7 @@ def provenance_data(found: InputProvenance) -> dict[str, Any]:
         return {}
     keys = ("name", "label", "value", "unit", "provenance", "source", "objectives")
     data: dict[str, Any] = {
-        "worst_provenance": worst(found.provenances),
+        "worst_provenance": worst_provenance(found.provenances),
         "provenances": found.provenances,
         "objectives": found.objectives,
         "check_first": [
@@ -329,4 +329,4 @@ def provenance_data(found: InputProvenance) -> dict[str, Any]:
         ],
     }
     data |= {each.key: asdict(each) for each in found.changes}
-    return {"input_values": as_data(data)}
+    return {"input_values": json_value(data)}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import find_nash_design, is_nondominated
 from dse.evaluate.input_variation import fix_at_middles
-from dse.explain.advice import find_steps, first_change
+from dse.explain.advice import best_trade, find_steps
 from dse.explain.benefit import are_beneficial, list_benefits, main_objective
 from dse.explain.changes import ENTRY, SPACE, describe_design, find_idle_variables
 from dse.explain.explanation import Explanation, explain, explanation_cost
@@ -27,9 +27,22 @@ from dse.explain.system import (
     describe_losses,
     describe_nothing_built,
 )
-from dse.explain.targets import find_best, find_nearest, free_objectives, meets_bounds, values_of
+from dse.explain.targets import (
+    design_values,
+    find_best,
+    find_nearest,
+    free_objectives,
+    meets_bounds,
+)
 from dse.model.quantity import Array
-from dse.model.values import amount, conditioned, listed, percent, plural, worded
+from dse.model.values import (
+    add_conditions,
+    join_words,
+    plural,
+    show_amount,
+    show_percent,
+    word_name,
+)
 from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_count
 from dse.study.study import ResolvedStudy
@@ -164,7 +177,7 @@ def _runners_up(
         seen.add(design)
         word = "highest" if objective.direction == "maximize" else "lowest"
         number = int(front.designs.index[best])
-        runners_up[f"{word} {worded(objective.name)}"] = (number, objective)
+        runners_up[f"{word} {word_name(objective.name)}"] = (number, objective)
     return dict(list(runners_up.items())[:_RUNNERS_UP])
 
 
@@ -276,7 +289,7 @@ def make_answer(
     by_number = {each.design: each for each in explanations}
     idle: list[str] = []
     if selection.design in by_number and not is_guided(result):  # else models may be slow
-        values = values_of(result, selection.design)
+        values = design_values(result, selection.design)
         idle = find_idle_variables(fix_at_middles(study.evaluator), values)
     main = selection.least or main_objective(study.evaluator)
     named = {selection.role: (selection.design, main), **selection.runners_up}
@@ -331,7 +344,7 @@ def _describe(
     idle: Sequence[str],
 ) -> dict[str, str]:
     """Return the variables and objectives of a design, and the reason for it."""
-    values, own = values_of(result, number), values_of(result, selection.design)
+    values, own = design_values(result, number), design_values(result, selection.design)
     names = [n for n in study.evaluator.space.variables if n in values]
     if number == selection.design:
         names = [n for n in names if n not in idle]
@@ -340,7 +353,8 @@ def _describe(
     kernels = answer_kernels(study, values) if number == selection.design else []
     variables = "" if kernels else describe_design(study.evaluator, values, names)
     objectives = ", ".join(
-        f"{worded(conditioned(o.name, o.condition))} {amount(float(values[o.name]), o.unit)}"
+        f"{word_name(add_conditions(o.name, o.condition))} "
+        f"{show_amount(float(values[o.name]), o.unit)}"
         for o in result.objectives
     )
     fields = {role: f"design {number}{f': {variables}' if variables else ''}"}
@@ -352,7 +366,8 @@ def _describe(
         fields["worse than nothing built"] = describe_losses(study, own) if explained else ""
         used = [n for n in values if n.endswith(_UTILIZATION)]
         fields["utilization"] = ", ".join(
-            f"{worded(n.removesuffix(_UTILIZATION))} {percent(float(values[n]), 2)}" for n in used
+            f"{word_name(n.removesuffix(_UTILIZATION))} {show_percent(float(values[n]), 2)}"
+            for n in used
         )
     return {label: text for label, text in fields.items() if text}
 
@@ -383,11 +398,13 @@ def _describe_no_accelerator(
             (found,) = graph.evaluate(requests, space.columns(point))
             value = float(objective.reduced(found, 1)[0])
         if value is not None:
-            texts.append(f"{worded(objective.name)} {amount(value, objective.unit)}")
+            texts.append(f"{word_name(objective.name)} {show_amount(value, objective.unit)}")
     axis = study.regions.axis if study.regions is not None else ""
     size = graph.constants.get(axis)
     if texts and isinstance(size, float | int):  # gains depend on it
-        texts[-1] += f", at {worded(axis)} {amount(float(size), graph.quantities[axis].unit)}"
+        texts[-1] += (
+            f", at {word_name(axis)} {show_amount(float(size), graph.quantities[axis].unit)}"
+        )
     return ", ".join(texts)
 
 
@@ -402,8 +419,8 @@ def _describe_changes(
         "bottleneck": explanation.limiting_input(objective.name),
     }
     if role != NEAREST:
-        fields["change"] = str(first_change(explanation.advice, SPACE, objective.name) or "")
-    fields[ENTRY] = str(first_change(explanation.advice, ENTRY, objective.name) or "")
+        fields["change"] = str(best_trade(explanation.advice, SPACE, objective.name) or "")
+    fields[ENTRY] = str(best_trade(explanation.advice, ENTRY, objective.name) or "")
     return {label: text for label, text in fields.items() if text}
 
 
@@ -413,11 +430,11 @@ def _reason(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     points = front.points[among]
     meets = f"meets {study.target.reach}" if study.target is not None else ""
     objectives = study.preferences.weigh(result.objectives)
-    weights = [f"{worded(o.name)} {o.weight:g}" for o in objectives if o.weight != 1]
+    weights = [f"{word_name(o.name)} {o.weight:g}" for o in objectives if o.weight != 1]
     largest = "largest Nash product"
-    largest += f" with the weight {listed(weights)}" if weights else ""
+    largest += f" with the weight {join_words(weights)}" if weights else ""
     if selection.least is not None:
-        reason = f"best {worded(selection.least.name)}"
+        reason = f"best {word_name(selection.least.name)}"
         if selection.equal > 1:
             reason += f", of {selection.equal:,} distinct designs the {largest}"
     elif front.distinct == 1:
@@ -454,8 +471,9 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     if not (beneficial & meets).any():
         objectives = [(result.objectives[i], limit) for i, limit in list_benefits(study.evaluator)]
         best = ", ".join(
-            f"best {worded(o.name)} {amount(result.front.designs[o.name][meets].max(), o.unit)}, "
-            f"beneficial above {amount(limit, o.unit)}"
+            f"best {word_name(o.name)} "
+            f"{show_amount(result.front.designs[o.name][meets].max(), o.unit)}, "
+            f"beneficial above {show_amount(limit, o.unit)}"
             for o, limit in objectives
         )
         target = f" that meets {study.target.reach}" if study.target is not None else ""

@@ -15,16 +15,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate.criteria import Conditions, Reduction, scenarios
+from dse.evaluate.criteria import Conditions, Reduction, count_scenarios
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.front import is_nondominated, scaled
+from dse.evaluate.front import is_nondominated, scale_front
 from dse.evaluate.input_variation import without_samples
-from dse.evaluate.samples import sample_count
+from dse.evaluate.samples import count_samples
 from dse.evaluate.space import Choice, Points
 from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Array
 from dse.model.section import Bars, Section, Table
-from dse.model.values import as_data, percent, plural, show, worded
+from dse.model.values import json_value, plural, show, show_percent, word_name
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
@@ -127,7 +127,11 @@ class Side:
     high: float
 
     def __str__(self) -> str:
-        name, low, high = worded(self.input), show(self.low, self.unit), show(self.high, self.unit)
+        name, low, high = (
+            word_name(self.input),
+            show(self.low, self.unit),
+            show(self.high, self.unit),
+        )
         if np.isinf(self.high):
             return f"{name} above {low}"
         return f"{name} below {high}" if np.isinf(self.low) else f"{name} {low} to {high}"
@@ -275,9 +279,11 @@ class DesignRobustness:
         part = "all" if self.chance == 1.0 else "none" if not self.chance else _percent(self.chance)
         on_front = f"on the front in {part} of {self.samples:,} samples"
         decided = (
-            f"{_percent(index)} by {worded(name)}" if index >= _MIN_INDEX else "by no single input"
+            f"{_percent(index)} by {word_name(name)}"
+            if index >= _MIN_INDEX
+            else "by no single input"
         )
-        what = f"{worded(self.of)} decided" if self.of else "decided"
+        what = f"{word_name(self.of)} decided" if self.of else "decided"
         fails = ""
         if self.fails is not None:
             sides = ", ".join(map(str, self.fails.sides))
@@ -292,7 +298,7 @@ class DesignRobustness:
 
 
 def _percent(fraction: float) -> str:
-    return percent(fraction, digits=2)
+    return show_percent(fraction, digits=2)
 
 
 @dataclass(frozen=True)
@@ -379,7 +385,7 @@ def _near(result: Result, count: int) -> list[int]:
         return []
     signs = np.array([o.sign for o in result.objectives])
     values = rows[[o.name for o in result.objectives]].to_numpy(dtype=np.float64) * signs
-    both, _ = scaled(np.concatenate([front.points, values]), signs)
+    both, _ = scale_front(np.concatenate([front.points, values]), signs)
     ahead, behind = both[: len(front)], both[len(front) :]
     ahead = ahead[np.unique(np.linspace(0, len(ahead) - 1, FRONT).astype(int))]
     lacks = np.full(len(behind), -np.inf)
@@ -413,7 +419,7 @@ def evaluate_samples(
 def _in_samples(
     evaluator: Evaluator, columns: Mapping[str, Array], count: int
 ) -> tuple[Array, NDArray[np.bool_]]:
-    samples = max((sample_count(conditions) for _, conditions in evaluator.requests()), default=1)
+    samples = max((count_samples(conditions) for _, conditions in evaluator.requests()), default=1)
     answers = iter(evaluator.model_graph.evaluate(evaluator.requests(), columns))
     values = np.empty((samples, count, len(evaluator.objectives)))
     for i, objective in enumerate(evaluator.objectives):
@@ -438,8 +444,8 @@ def _by_sample(
     answer: Any, conditions: Conditions, reduction: Reduction | None, samples: int, count: int
 ) -> Array:
     """Return one number for each sample and design: scenarios of ``over`` are reduced."""
-    every = sample_count(conditions)
-    each = scenarios(conditions) // every
+    every = count_samples(conditions)
+    each = count_scenarios(conditions) // every
     values = np.broadcast_to(np.asarray(answer, dtype=np.float64), (every * each, count))
     if reduction is not None:
         flat = values.reshape(every, each, count).swapaxes(0, 1).reshape(each, -1)
@@ -501,7 +507,7 @@ def robustness_data(found: Robustness) -> dict[str, Any]:
     if not found.designs:
         return {}
     designs = {str(number): asdict(holding) for number, holding in found.designs.items()}
-    data: dict[str, Any] = as_data(designs)
+    data: dict[str, Any] = json_value(designs)
     return {"uncertainty": {"samples": found.samples, "designs": data}}
 
 
@@ -515,14 +521,14 @@ _INDEX_NOTE = (
 )
 
 
-def uncertain_section(found: Robustness, recommended: int | None) -> list[Section]:
+def robustness_section(found: Robustness, recommended: int | None) -> list[Section]:
     """Return the section on uncertain inputs; none if there are none."""
     if not found.designs:
         return []
     parts: list[Bars | Table] = []
     mine = None if recommended is None else found.designs.get(recommended)
     if mine is not None and mine.indices:
-        what = f"the {worded(mine.of)}" if mine.of else "the robustness"
+        what = f"the {word_name(mine.of)}" if mine.of else "the robustness"
         parts.append(
             _index_bars(f"Inputs that decide {what} of the recommended design", mine.indices)
         )
@@ -547,7 +553,7 @@ def uncertain_section(found: Robustness, recommended: int | None) -> list[Sectio
 def _index_bars(title: str, indices: Mapping[str, float]) -> Bars:
     some = dict(list(indices.items())[:_SHOWN])
     values = [100.0 * index for index in some.values()]
-    names = [worded(name) for name in some]
+    names = [word_name(name) for name in some]
     return Bars(title, names, [("index", values)], "of the variance [%]", note=_INDEX_NOTE)
 
 

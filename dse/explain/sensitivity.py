@@ -14,7 +14,7 @@ from dse.evaluate.failures import ignore_errors
 from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import SUBSET, Choice, Space
 from dse.model.quantity import Array, Floats, Quantity
-from dse.model.units import factor as conversion
+from dse.model.units import conversion_factor as conversion
 from dse.model.values import show
 from dse.study.schema import BottleneckTable
 

@@ -34,11 +34,11 @@ from dse.explain.robustness import evaluate_samples, select_candidates
 from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
 from dse.model.section import Table
-from dse.model.values import plural, show, show_apart, worded
+from dse.model.values import plural, show, show_apart, word_name
 from dse.problems import InputError
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
-from dse.study.study import ResolvedStudy, rewritten
+from dse.study.study import ResolvedStudy, rewrite_study
 
 FACTOR = 2.0
 """The factor by which an assumed input value without a range changes."""
@@ -210,7 +210,7 @@ def _vary_clock(study: ResolvedStudy, points: Points, ends: tuple[float, ...]) -
     parts = [_evaluated(fix_at_middles(study.evaluator), points)]
     for end in ends:
         try:
-            other = rewritten(study, {**study.content, "inputs": {**inputs, "clock": end}})
+            other = rewrite_study(study, {**study.content, "inputs": {**inputs, "clock": end}})
             mine, own = study.evaluator.space.variables, other.evaluator.space.variables
             same = {n: own[n].from_unit(mine[n].to_unit(v)) for n, v in points.items()}
             parts.append(_evaluated(fix_at_middles(other.evaluator), same))
@@ -241,7 +241,7 @@ class SwitchPoint:
         """The label, both values, the design and the variables that differ, in words."""
         now, value = show_apart(self.now, self.value, self.unit or "1")
         design = "no design" if self.design is None else f"design {self.design}"
-        return worded(self.label), now, value, design, ", ".join(self.settings)
+        return word_name(self.label), now, value, design, ", ".join(self.settings)
 
     def __str__(self) -> str:
         label, now, value, design, _ = self.texts

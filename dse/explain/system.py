@@ -19,10 +19,10 @@ from dse.evaluate.totals import NOT_BUILT, System, find_system
 from dse.explain.changes import compare_objectives
 from dse.model.quantity import Array
 from dse.model.section import Bars, Section, Table
-from dse.model.values import amount, percent, titled, worded
+from dse.model.values import add_unit, show_amount, show_percent, word_name
 from dse.result.record import Result
 from dse.search.portfolio.merging import Merging
-from dse.search.portfolio.search import Sums
+from dse.search.portfolio.search import SystemSums
 from dse.study.study import ResolvedStudy
 
 _SHOWN, _OTHERS = 3, 2  # totals in a line of the answer; of them, not named by the study
@@ -102,12 +102,14 @@ def describe_kernels(study: ResolvedStudy, answers: Sequence[KernelAnswer]) -> d
                 continue
             unit, label = quantities[total].unit, quantities[total].label_of(total)
             text = (
-                f"{amount(before, unit)} → {amount(value, unit)}" if before else amount(value, unit)
+                f"{show_amount(before, unit)} → {show_amount(value, unit)}"
+                if before
+                else show_amount(value, unit)
             )
             if not before and total in answer.fractions:
-                text += f" ({percent(answer.fractions[total], 2)})"
+                text += f" ({show_percent(answer.fractions[total], 2)})"
             texts.append(f"{label} {text}")
-        lines[worded(answer.kernel)] = f"{answer.option}: {', '.join(texts[:_SHOWN])}"
+        lines[word_name(answer.kernel)] = f"{answer.option}: {', '.join(texts[:_SHOWN])}"
     return lines
 
 
@@ -121,7 +123,7 @@ def describe_nothing_built(study: ResolvedStudy) -> str:
     if np.isnan(values).any():
         return "not feasible: the host cannot do all calls"
     pairs = zip(evaluator.objectives, values.tolist(), strict=True)
-    return ", ".join(f"{worded(o.name)} {amount(value, o.unit)}" for o, value in pairs)
+    return ", ".join(f"{word_name(o.name)} {show_amount(value, o.unit)}" for o, value in pairs)
 
 
 def describe_losses(study: ResolvedStudy, values: Mapping[str, object]) -> str:
@@ -172,7 +174,7 @@ def _explain_host(evaluator: Evaluator, system: System, point: Points, kernel: s
         return f"none of {len(feasible)} feasible designs is better in any objective"
     best = int(feasible[np.argmin(signed[:, main])])
     effects = compare_objectives(evaluator.objectives, now.objectives[0], rest.objectives[best])
-    changed = (f"{worded(e.objective)} {e.change}" for e in effects if e.before != e.after)
+    changed = (f"{word_name(e.objective)} {e.change}" for e in effects if e.before != e.after)
     return f"the best design changes {', '.join(changed)}"
 
 
@@ -192,9 +194,9 @@ def system_section(study: ResolvedStudy, result: Result, number: int | None) -> 
         if any(a.values[total] != a.on_host.get(total, 0.0) for a in answers)
     ][:_COLUMNS]
     for answer in answers:
-        row: dict[str, object] = {"kernel": worded(answer.kernel), "built as": answer.option}
+        row: dict[str, object] = {"kernel": word_name(answer.kernel), "built as": answer.option}
         for total in shown:
-            name = titled(quantities[total].label_of(total), quantities[total].unit)
+            name = add_unit(quantities[total].label_of(total), quantities[total].unit)
             if any(a.on_host.get(total) for a in answers):
                 row[f"{name}, on the host"] = answer.on_host.get(total, 0.0)
             row[name] = answer.values[total]
@@ -229,12 +231,12 @@ def _chart(study: ResolvedStudy, system: System, result: Result, cost: Objective
     column, bars = system.totals.index(cost.quantity), []
     for variable, names in system.names.items():
         added = dict(zip(names, system.options[variable][:, column].tolist(), strict=True))
-        bars.append((worded(variable), np.array([added[str(name)] for name in shown[variable]])))
+        bars.append((word_name(variable), np.array([added[str(name)] for name in shown[variable]])))
     return Bars(
-        f"The build at each {worded(cost.quantity)}",
+        f"The build at each {word_name(cost.quantity)}",
         [f"design {number}" for number in shown.index],
         bars,
-        titled(worded(cost.quantity), cost.unit),
+        add_unit(word_name(cost.quantity), cost.unit),
         stacked=True,
         note="The designs on the front, from the lowest cost to the highest.",
     )
@@ -266,8 +268,8 @@ def _order(study: ResolvedStudy, system: System, cost: Objective) -> Table:
         waiting.remove(kernel)
         state, values = tries[best], found[best]
         option = system.names[kernel][state[kernel]]
-        rows.append(_step(worded(kernel), option, objectives, values))
-    gained = f"{worded(objectives[main].name)} per {worded(cost.name)}"
+        rows.append(_step(word_name(kernel), option, objectives, values))
+    gained = f"{word_name(objectives[main].name)} per {word_name(cost.name)}"
     note = f"Each step has the largest gain in {gained}, and takes nothing back."
     return Table("Order in which to build, if the budget comes in steps", pd.DataFrame(rows), note)
 
@@ -290,7 +292,7 @@ def _price_limits(study: ResolvedStudy) -> list[Table]:
             effects = compare_objectives(evaluator.objectives, before, after)
             better = ", ".join(f"best {e}" for e in effects if e.gain > 1)
             rows.append({"limit": constraint.name, "best values": better or "no change"})
-    title = f"The value of {percent(_MORE)} more of each limit"
+    title = f"The value of {show_percent(_MORE)} more of each limit"
     return [Table(title, pd.DataFrame(rows), "Each row is a new search.")] if rows else []
 
 
@@ -299,7 +301,7 @@ def _best_values(evaluator: Evaluator) -> Array | None:
     system = find_system(evaluator)
     if system is None:
         return None
-    merging = Merging(Sums.of(system).portfolio())
+    merging = Merging(SystemSums.of(system).portfolio())
     state = merging.start()
     for _ in system.names:
         state = merging.step(state)
@@ -314,7 +316,7 @@ def _step(
 ) -> dict[str, object]:
     row: dict[str, object] = {"add": kernel, "built as": option}
     for objective, value in zip(objectives, values, strict=True):
-        row[titled(worded(objective.name), objective.unit)] = float(value)
+        row[add_unit(word_name(objective.name), objective.unit)] = float(value)
     return row
 
 

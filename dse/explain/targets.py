@@ -19,9 +19,9 @@ from dse.evaluate.target import (
     EXAMPLE,
     Bound,
     Target,
-    asked_of,
-    bound_of,
-    is_better,
+    bound_requires_better,
+    find_bounded_objective,
+    read_bound,
     read_target,
 )
 from dse.explain.benefit import (
@@ -38,7 +38,7 @@ from dse.model.grammar import GrammarError
 from dse.model.quantity import Array, Quantity
 from dse.model.relation import Relation
 from dse.model.units import UnitError
-from dse.model.values import amount, number, percent, worded
+from dse.model.values import show_amount, show_number, show_percent, word_name
 from dse.problems import InputError, Problem, nearest
 from dse.result.record import Best, Certificate, Front, Result, TargetAnswer
 from dse.search.outcome import count_distinct
@@ -70,7 +70,7 @@ def answer_target(study: ResolvedStudy, result: Result) -> TargetAnswer | None:
     return TargetAnswer(target.reach, target.least, numbers, best, nearest, tuple(words))
 
 
-def values_of(result: Result, number: int) -> dict[str, Any]:
+def design_values(result: Result, number: int) -> dict[str, Any]:
     """Return the values of a kept design by column."""
     return {str(name): value for name, value in result.designs.loc[number].items()}
 
@@ -109,7 +109,7 @@ def _obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best)
 def _label(space: Space, quantities: Mapping[str, Quantity], near: Neighbours, row: int) -> str:
     name = list(space.variables)[near.moved[row]]
     value = space.labels({n: values[[row]] for n, values in near.points.items()})[name][0]
-    text = value if isinstance(value, str) else amount(float(value), quantities[name].unit)
+    text = value if isinstance(value, str) else show_amount(float(value), quantities[name].unit)
     return f"{name} = {text}"
 
 
@@ -152,7 +152,9 @@ def _constraint_obstacles(
     for row in worth[np.argsort(values[worth], kind="stable")]:
         cut = tuple(what for what, is_broken in zip(whats, broken[row], strict=True) if is_broken)
         if cut not in found:
-            value = amount(float(judged.objectives[row, names.index(best.objective)]), best.unit)
+            value = show_amount(
+                float(judged.objectives[row, names.index(best.objective)]), best.unit
+            )
             given = f"{best.objective} = {value}"
             text = label(row)
             gives = "" if text == given else f" gives {best.objective} {value}, but"
@@ -177,7 +179,7 @@ def _bound_obstacles(
             (rows[others.argmin()], own < others.min(), "least"),
         ):
             if is_end and values[next_row] > here:
-                shown = amount(float(own), evaluator.model_graph.quantities[name].unit)
+                shown = show_amount(float(own), evaluator.model_graph.quantities[name].unit)
                 found.append(f"{name} is at its {word} value in the space, {shown}.")
     return found[:_OBSTACLES]
 
@@ -199,7 +201,7 @@ def describe_target(evaluator: Evaluator, target: Target | None, values: Array) 
         return ""
     own = dict(zip((o.name for o in evaluator.objectives), values.tolist(), strict=True))
     misses = {
-        f"{worded(bound.objective)} {_distinct_amount(own[bound.objective], bound)}": None
+        f"{word_name(bound.objective)} {_distinct_amount(own[bound.objective], bound)}": None
         for bound in target.bounds
         if not bound.reached(own[bound.objective])
     }
@@ -208,10 +210,10 @@ def describe_target(evaluator: Evaluator, target: Target | None, values: Array) 
 
 def _distinct_amount(value: float, bound: Bound) -> str:
     """Return a value that misses a bound, with more digits if both look equal."""
-    shown = amount(value, bound.unit)
-    if shown != amount(bound.value, bound.unit):
+    shown = show_amount(value, bound.unit)
+    if shown != show_amount(bound.value, bound.unit):
         return shown
-    shown = number(value, _DIGITS)
+    shown = show_number(value, _DIGITS)
     return f"{shown} {bound.unit}" if bound.unit != "1" else shown
 
 
@@ -253,7 +255,7 @@ def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
             )
             problems.append(Problem("target", message, _ELSEWHERE))
             continue
-        objective, wrong = asked_of(bound, front.objectives)
+        objective, wrong = find_bounded_objective(bound, front.objectives)
         if wrong is not None:
             problems.append(Problem("target", wrong.message, wrong.remedy))
         elif objective is None:
@@ -261,14 +263,14 @@ def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
             message = f"'{bound.name}' is not an objective"
             remedy = f"{near}; a bound on another quantity belongs into the study's [target]"
             problems.append(Problem("target", message, remedy))
-        elif not is_better(bound, objective):
+        elif not bound_requires_better(bound, objective):
             message = (
                 f"'{bound.text}' does not ask for a better value, so the front cannot answer it"
             )
             problems.append(Problem("target", message, _ELSEWHERE))
         else:
             try:
-                bounds.append(bound_of(bound, objective, clock))
+                bounds.append(read_bound(bound, objective, clock))
             except UnitError as error:
                 problems.append(Problem("target", f"'{bound.text}': {error}"))
     if problems:
@@ -365,7 +367,9 @@ def _words(
         others = [b.text for b in target.bounds if b.objective != best.objective and not count]
         words.append(f"With {' and '.join(others)}, the {best}." if others else f"The {best}.")
     for design in dict.fromkeys(best.design for best in named):
-        words.append(f"Design {design}: {describe_design(evaluator, values_of(result, design))}.")
+        words.append(
+            f"Design {design}: {describe_design(evaluator, design_values(result, design))}."
+        )
     if target.searched:
         names = " and ".join(target.searched)
         words.append(f"The search kept to {names}: all designs of this run do.")
@@ -381,7 +385,7 @@ def _certain(certificate: Certificate, reached: bool) -> str:
         return "A design that is not on the front may do better by the certificate's tolerances."
     if certificate.gap:
         return (
-            f"The front is certified up to {percent(certificate.gap)}: a design that is not on it "
-            f"may do better by as much in each objective."
+            f"The front is certified up to {show_percent(certificate.gap)}: a design that is not "
+            "on it may do better by as much in each objective."
         )
     return f"That is exact: the front is certified, and no feasible design {least}."

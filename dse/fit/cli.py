@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from dse.options import Readable, Written, option
+from dse.options import FileName, Written, option
 
 _FILE = Written()
 
 
 @click.command()
-@click.argument("table", type=Readable())
+@click.argument("table", type=FileName())
 @option("--by", multiple=True, metavar="COLUMN", help="Fit each value of this column by itself.")
 @option(
     "--given",

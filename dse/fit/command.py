@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dse.fit.emission import ENDINGS, emit_rules, name_functions
-from dse.fit.measurement_fit import GIVEN_UNITS, Fit, read_given
+from dse.fit.measurement_fit import GIVEN_UNITS, Fit, read_given_values
 from dse.fit.overview import (
     Folder,
     as_overview,
@@ -21,7 +21,7 @@ from dse.fit.overview import (
 from dse.fit.page import list_values, page
 from dse.fit.queue import LoadFit, fit_load, read_loads
 from dse.fit.rule import Rule, make_rule, summarize_rule
-from dse.model.values import listed, number, show
+from dse.model.values import join_words, show, show_number
 from dse.problems import InputError, Problem
 from dse.result.files import write_json, write_text
 
@@ -83,7 +83,7 @@ def run(
     problems = list(_target_problems(table, targets, force))
     known: dict[str, float] = {}
     try:
-        known = read_given(given)
+        known = read_given_values(given)
     except InputError as error:
         problems += error.problems
     if problems:
@@ -189,7 +189,7 @@ def _target_problems(
             yield Problem(option, f"{target} is a folder", remedy)
         elif target.suffix not in endings:
             stem = target.stem if target.suffix in _ENDINGS else target.name
-            message = f"{target} does not end in {listed(endings, 'or')}"
+            message = f"{target} does not end in {join_words(endings, 'or')}"
             yield Problem(option, message, f"{kind}: {target.with_name(stem + endings[0])}")
         elif not target.parent.is_dir():
             yield Problem(option, f"there is no folder {target.parent}", "make it first")
@@ -285,7 +285,7 @@ def _logca_values(fit: Fit) -> Iterator[tuple[str, float, str]]:
         if name == "acceleration" and value == _NO_WORK:
             note += "; no work shows in the times, for which 10⁹ stands"
         if fit.ratio and name in ("computational_index", "latency_per_byte", "acceleration"):
-            note += f"; for {number(fit.ratio)} B returned per byte"
+            note += f"; for {show_number(fit.ratio)} B returned per byte"
         if name == "overhead" and name in fit.bounds:
             low, high = fit.bounds[name]
             note += f"; o is {show(low, 's')} to {show(high, 's')} by CPU use"

@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.explain.explanation import find_points
 from dse.fit.emission import ENDINGS, emit_rules
-from dse.fit.rule import Curve, Rule, find_ranges, summarize_rule
+from dse.fit.rule import Rule, TimesCurve, find_ranges, summarize_rule
 from dse.model.values import show
 from dse.problems import InputError, Problem
 from dse.result.files import write_text
@@ -85,7 +85,7 @@ def make_design_rule(study: ResolvedStudy, result: Result, number: int) -> Rule:
     speedup, size = speedup[known], size[known]
     busy = 1.0 - rest[0][known] / rest[1][known] if rest else 1.0 / speedup
     # The host's time is the unit: a call takes 1, or 1 / speedup with the accelerator.
-    curve = Curve(size, np.ones_like(size), 1.0 / speedup, np.minimum(busy, 1.0 / speedup))
+    curve = TimesCurve(size, np.ones_like(size), 1.0 / speedup, np.minimum(busy, 1.0 / speedup))
     load = "the busy time of the host decides" if rest else "no effect: no model gives freed_time"
     return Rule(
         name,

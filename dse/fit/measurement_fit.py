@@ -32,8 +32,8 @@ from dse.fit.law import (
 )
 from dse.fit.series import Series
 from dse.model.quantity import Array
-from dse.model.units import UnitError, read, split
-from dse.model.values import as_data, listed, number, show
+from dse.model.units import UnitError, read_value, split_value
+from dse.model.values import join_words, json_value, show, show_number
 from dse.problems import InputError, Problem, nearest
 
 OUTLIER = 4.0
@@ -157,7 +157,7 @@ class Fit:
                 "matrix": self.covariance.matrix.tolist(),
             },
         }
-        return dict(as_data(record))
+        return dict(json_value(record))
 
 
 def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
@@ -263,7 +263,7 @@ def _check_mismatch(
         rest = {name: value for name, value in given.items() if name not in without}
         plain = analyse(points, replace(shape, given=_coordinates(rest)), ratio)
         if not describe_mismatch(series, plain)[0]:
-            values = listed([f"{n} is given as {show_parameter(n, given[n])}" for n in without])
+            values = join_words([f"{n} is given as {show_parameter(n, given[n])}" for n in without])
             them = "them" if len(without) > 1 else "it"
             problem = Problem("--given", f"{values}: with {them} {message}", f"leave {them} out")
             break
@@ -298,7 +298,7 @@ def _split_sum(
 # ------------------------------------------------------------------------------------ given values
 
 
-def read_given(texts: Sequence[str]) -> dict[str, float]:
+def read_given_values(texts: Sequence[str]) -> dict[str, float]:
     """Read texts such as ``"overhead=5 us"``.
 
     Raises
@@ -306,7 +306,7 @@ def read_given(texts: Sequence[str]) -> dict[str, float]:
     InputError
         With all problems of the texts.
 
-    >>> read_given(["overhead=5 us", "acceleration = 8"])
+    >>> read_given_values(["overhead=5 us", "acceleration = 8"])
     {'overhead': 5e-06, 'acceleration': 8.0}
     """
     pairs = [(name.strip(), value.strip()) for name, _, value in (t.partition("=") for t in texts)]
@@ -321,8 +321,8 @@ def read_given(texts: Sequence[str]) -> dict[str, float]:
         message = remedy = ""
         lowest = "0 or more" if name in _MAY_BE_ZERO else "more than 0"
         try:
-            value = read(text, unit, clock)
-            if unit != "1" and value != 0.0 and not split(text)[2]:
+            value = read_value(text, unit, clock)
+            if unit != "1" and value != 0.0 and not split_value(text)[2]:
                 message = f"{name} = {text} has no unit"
                 remedy = f'such as {name}="{text} {_USUAL[unit]}"'
             elif value < 0.0 or not np.isfinite(value) or (not value and name not in _MAY_BE_ZERO):
@@ -376,8 +376,8 @@ def show_parameter(name: str, value: float, beta: float = 1.0) -> str:
         return "∞"
     if unit == "s/B":
         scale, prefix = (1e-9, "n") if value >= 1e-10 else (1e-12, "p")
-        power = f"^{number(beta)}" if name in _OF_WORK and number(beta) != "1" else ""
-        return f"{number(value / scale)} {prefix}s/B{power}"
+        power = f"^{show_number(beta)}" if name in _OF_WORK and show_number(beta) != "1" else ""
+        return f"{show_number(value / scale)} {prefix}s/B{power}"
     return show(value, unit)
 
 
@@ -421,7 +421,7 @@ def _columns(points: Points) -> tuple[tuple[str, Mask], ...]:
 
 def note_poor_fit(points: Points, errors: Errors, given: Sequence[str]) -> Iterator[str]:
     """Yield that a law misses the times that it has not seen, if it does."""
-    doubt = f"is {listed(given)} as given, " if given else ""
+    doubt = f"is {join_words(given)} as given, " if given else ""
     for word, column in _columns(points):
         if (off := float(np.median(np.abs(errors.left_out[column])))) > _POOR:
             yield (
@@ -443,7 +443,7 @@ def note_outliers(points: Points, scale: Array, inside: Array) -> Iterator[str]:
             ]
             more = f" and {far.size - 3} more" if far.size > 3 else ""
             plural = "s" if far.size > 1 else ""
-            yield f"{word}: outlier{plural} at {listed(shown)}{more}, which count little"
+            yield f"{word}: outlier{plural} at {join_words(shown)}{more}, which count little"
 
 
 def note_kinks(points: Points, inside: Array) -> Iterator[str]:
@@ -535,7 +535,7 @@ def _describe_break_even(series: Series, found: Analysis, ratio: float) -> str:
     elif span:
         law = span.strip()
     size, returned, ahead = _measured_gains(series)
-    calls = f"for calls that return {number(ratio)} B per byte, " * (ratio > 0.0)
+    calls = f"for calls that return {show_number(ratio)} B per byte, " * (ratio > 0.0)
     if not size.size:
         return f"{calls}offloading is beneficial {law} by the law: no size has both times"
     host, device = (
@@ -559,8 +559,8 @@ def _describe_break_even(series: Series, found: Analysis, ratio: float) -> str:
         if limit >= _SLOWEST or ratio:
             return text
         return (
-            f"{text}: large calls take at least {number(1 / limit)} times as long as on the host. "
-            "Is the unit in the name of a column wrong?"
+            f"{text}: large calls take at least {show_number(1 / limit)} times as long as on the "
+            "host. Is the unit in the name of a column wrong?"
         )
     if ahead.all():
         return f"{calls}offloading is beneficial at all of {ends}. By the law it is {law}{beyond}"
@@ -603,7 +603,7 @@ def note_freed_time(freed: Mapping[float, Interval]) -> Iterator[str]:
 
 
 def _list_sizes(sizes: Array) -> str:
-    return listed([show(size, "B") for size in np.unique(sizes).tolist()]) or "no size"
+    return join_words([show(size, "B") for size in np.unique(sizes).tolist()]) or "no size"
 
 
 def _measured_gains(series: Series) -> tuple[Array, Array, Mask]:
@@ -677,8 +677,9 @@ def _sums(found: Analysis, shape: Shape, given: Mapping[str, float]) -> Iterator
         )
     if "speedup_limit" in values:
         yield (
-            f"l + C/A is {number(values['accelerated_time_per_byte'] * 1e9)} ns/B: with β = 1 the "
-            f"two are one slope. A is at least {number(found.intervals['speedup_limit'][0])}, and "
+            f"l + C/A is {show_number(values['accelerated_time_per_byte'] * 1e9)} ns/B: with β = 1 "
+            "the two are one slope. A is at least "
+            f"{show_number(found.intervals['speedup_limit'][0])}, and "
             "l at most that slope. A kernel of another β on the same engine, a copy without "
             'computing, or --given latency_per_byte="… s/B" or acceleration=… splits it'
         )

@@ -15,7 +15,7 @@ from dse.fit.measurement_fit import Fit, fit
 from dse.fit.queue import LoadFit, fit_load, read_loads
 from dse.fit.rule import ANY, Range, find_regret, law_curve, show_regret
 from dse.fit.series import FEWEST, describe_left_out, open_table, read_series
-from dse.model.values import infinite_word, number, prefixed, show
+from dse.model.values import choose_prefix, infinite_word, show, show_number
 from dse.problems import InputError, Problem
 from dse.study.design_table import DesignTable
 
@@ -155,7 +155,7 @@ def _cells(one: Fit) -> tuple[str, ...]:
         (one.shape.accelerated, True, total),
     ):
         time = times(one.analysis.fit, size, size * one.ratio, np.array([which]))[0]
-        slope = number(float((time[0] - fixed) / size[0]) * 1e9, 3)
+        slope = show_number(float((time[0] - fixed) / size[0]) * 1e9, 3)
         slopes.append(slope if there else "–")
     curved = "*" * (not one.analysis.law.linear)
     even, span = "–", ""
@@ -167,7 +167,7 @@ def _cells(one: Fit) -> tuple[str, ...]:
         slopes[1] + curved * one.shape.accelerated,
         even,
         span,
-        number(round(100.0 * one.left_out["median"], 2), 2),
+        show_number(round(100.0 * one.left_out["median"], 2), 2),
     )
 
 
@@ -176,12 +176,12 @@ def _break_even(one: Fit) -> tuple[str, str]:
     size, ends = one.analysis.break_even, one.analysis.break_even_interval
     if size is None:
         return "always" if one.analysis.always else "never", ""
-    scale, unit = prefixed([size], "B") if size >= _FIRST_KIB else (1.0, "B")
+    scale, unit = choose_prefix([size], "B") if size >= _FIRST_KIB else (1.0, "B")
     low, high = (
-        infinite_word("") if end == math.inf else number(float(f"{end / scale:.3g}"))
+        infinite_word("") if end == math.inf else show_number(float(f"{end / scale:.3g}"))
         for end in ends or (0.0, math.inf)
     )
-    return f"{number(float(f'{size / scale:.3g}'))} {unit}", f"{low}–{high}"
+    return f"{show_number(float(f'{size / scale:.3g}'))} {unit}", f"{low}–{high}"
 
 
 def as_overview(folder: Folder) -> str:
@@ -205,7 +205,7 @@ def _load_cells(one: LoadFit) -> tuple[str, ...]:
     values = one.parameters
     texts = [_short_time(values[name]) if name in values else "–" for name in _LOAD_TIMES]
     knee = one.show("knee", float(f"{values['knee']:.3g}")).replace(" in flight", "")
-    return (one.series.name, *texts, knee, number(round(100.0 * one.left_out["median"], 2), 2))
+    return (one.series.name, *texts, knee, show_number(round(100.0 * one.left_out["median"], 2), 2))
 
 
 def _short_time(seconds: float) -> str:

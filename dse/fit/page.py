@@ -17,7 +17,7 @@ from dse.fit.queue import LoadFit
 from dse.model.quantity import Array
 from dse.model.values import show
 from dse.report.page_assets import embed, embed_policy
-from dse.report.payload import as_json
+from dse.report.payload import script_json
 from dse.report.scales import NEUTRAL, PALETTE, Plot, byte_ticks
 
 _DRAW = """
@@ -61,7 +61,7 @@ def page(
         overview=overview,
         refused=refused,
         fits=[(fit, list_values(fit), fit.left_out) for fit in fits],
-        scripts=embed(as_json([plot(fit) for fit in fits]), _DRAW),
+        scripts=embed(script_json([plot(fit) for fit in fits]), _DRAW),
         policy=embed_policy(_DRAW),
     )
 

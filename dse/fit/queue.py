@@ -34,8 +34,8 @@ from dse.fit.series import (
     read_column,
 )
 from dse.model.quantity import Array
-from dse.model.units import UnitError, base
-from dse.model.values import as_data, listed, number, plural, show
+from dse.model.units import UnitError, resolve_unit
+from dse.model.values import join_words, json_value, plural, show, show_number
 from dse.problems import InputError, Problem
 
 _MIN_LOADS = 4
@@ -118,7 +118,7 @@ class LoadFit:
         if np.isinf(value):
             return "∞"
         if name in ("capacity", "knee"):
-            return f"{number(value)} {self.series.unit or 'in flight'}"
+            return f"{show_number(value)} {self.series.unit or 'in flight'}"
         return show(value, "s")
 
     @cached_property
@@ -133,7 +133,7 @@ class LoadFit:
                 f"the load: their sum is {whole}. Measure {more}"
             )
         if self.full is not None:
-            notes.append(f"from a load of {number(self.full)} on the queue is full: left out")
+            notes.append(f"from a load of {show_number(self.full)} on the queue is full: left out")
         if self.left_out["median"] > _FAR_OFF:
             notes.append(
                 f"loads left out are {self.left_out['median']:.0%} off in the median, so the fit "
@@ -145,7 +145,7 @@ class LoadFit:
             if np.isinf(high) and low <= _lowest(self.series, name)
         ]
         if undetermined:
-            notes.append(f"the latencies do not determine {listed(undetermined)}")
+            notes.append(f"the latencies do not determine {join_words(undetermined)}")
         return notes
 
     def record(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class LoadFit:
             "notes": self.notes,
             "load_unit": self.series.unit or "in flight",
         }
-        return dict(as_data(record))
+        return dict(json_value(record))
 
 
 # ------------------------------------------------------------------------------------------- fit
@@ -376,7 +376,7 @@ def read_loads(path: Path, by: Sequence[str]) -> tuple[list[Load], list[str]] | 
 def _surplus(names: Sequence[str], measure: str) -> Iterator[Problem]:
     """Yield that a table has more than one column of a kind."""
     if len(names) > 1:
-        columns = listed([f"'{name}'" for name in names])
+        columns = join_words([f"'{name}'" for name in names])
         yield Problem("", f"columns {columns} are each the {measure}", "leave one of them")
 
 
@@ -389,7 +389,7 @@ def _load_problems(name: str, load: Array) -> Iterator[Problem]:
     elif (load % 1 > 0).any():
         yield Problem("", f"column '{name}' has numbers that are not whole")
     elif (load > _MAX_IN_FLIGHT).any():
-        message = f"column '{name}' has {number(float(np.nanmax(load)))} requests in flight"
+        message = f"column '{name}' has {show_number(float(np.nanmax(load)))} requests in flight"
         yield Problem("", f"{message}: at most {_MAX_IN_FLIGHT:,} are followed")
 
 
@@ -402,7 +402,7 @@ def _is_rate(unit: str) -> bool:
     if _RATE.fullmatch(unit):
         return True
     try:
-        powers = base(unit)[1]
+        powers = resolve_unit(unit)[1]
     except UnitError:
         return False
     return -1 in (powers.get("[time]"), powers.get("[cycle]"))

@@ -28,7 +28,7 @@ from dse.fit.law import Mask, times, weights, widest
 from dse.fit.measurement_fit import Fit, formula, measured_times
 from dse.fit.queue import Load, fit_load
 from dse.model.quantity import Array
-from dse.model.values import number, percent, show
+from dse.model.values import show, show_number, show_percent
 from dse.problems import InputError, Problem
 
 ANY = 2**64 - 1
@@ -51,7 +51,7 @@ _REGRET = (
 _NEAREST = "the nearest of these sizes decides"
 
 
-class Curve(NamedTuple):
+class TimesCurve(NamedTuple):
     """Times of a call over its size, joined by straight lines.
 
     Attributes
@@ -149,7 +149,7 @@ class Rule:
         return chosen
 
 
-def find_ranges(curve: Curve, occupancy: float = 1.0) -> tuple[Range, ...]:
+def find_ranges(curve: TimesCurve, occupancy: float = 1.0) -> tuple[Range, ...]:
     """Return the ranges of a rule.
 
     Parameters
@@ -159,7 +159,7 @@ def find_ranges(curve: Curve, occupancy: float = 1.0) -> tuple[Range, ...]:
         The part of an accelerated call's time that it occupies the accelerator.
 
     >>> size = np.array([1.0, 101.0])
-    >>> find_ranges(Curve(size, size, 0.0 * size + 41.0, 0.0 * size + 41.0))
+    >>> find_ranges(TimesCurve(size, size, 0.0 * size + 41.0, 0.0 * size + 41.0))
     (Range(outstanding=0, all_busy=False, low=41, high=18446744073709551615), \
 Range(outstanding=1, all_busy=False, low=82, high=18446744073709551615))
     """
@@ -210,7 +210,7 @@ def _zero(size: Array, ahead: Array, k: int) -> float:
 # -------------------------------------------------------------------------------------- regret
 
 
-def find_regret(rule: Sequence[Range], curve: Curve) -> float:
+def find_regret(rule: Sequence[Range], curve: TimesCurve) -> float:
     """Return the regret of ranges on a curve; no call is at the accelerator, and a core is idle."""
     size = np.geomspace(curve.size[0], curve.size[-1], _POINTS)
     host, accelerated = (np.interp(size, curve.size, column) for column in curve[1:3])
@@ -223,7 +223,7 @@ def _mean_loss(offloaded: Mask, host: Array, accelerated: Array) -> float:
     )
 
 
-def _crossing_pairs(curve: Curve) -> list[int]:
+def _crossing_pairs(curve: TimesCurve) -> list[int]:
     """Return the first of the sizes around each crossing; without one, around the least gap."""
     ratio = np.log(curve.accelerated / curve.host)
     pairs = np.flatnonzero(np.sign(ratio[1:]) != np.sign(ratio[:-1])).tolist()
@@ -258,7 +258,7 @@ def make_rule(fit: Fit) -> Rule:
     InputError
         If fewer than four sizes have both times: nothing then shows how good a rule is.
     """
-    measured = Curve(*(columns := measured_times(fit.series)), columns[2])
+    measured = TimesCurve(*(columns := measured_times(fit.series)), columns[2])
     if len(measured.size) < _MIN_DEPTHS:
         message = f"{len(measured.size)} sizes have both times, so there is no rule"
         remedy = f"measure host_s and accelerated_s at {_MIN_DEPTHS} or more sizes"
@@ -271,12 +271,12 @@ def make_rule(fit: Fit) -> Rule:
     loss = _left_out_regret(fit, measured, by_law=True)
     reason = ""
     if error > MAX_ERROR:
-        reason = f"the law's leave-one-out error is {percent(error)}"
+        reason = f"the law's leave-one-out error is {show_percent(error)}"
     elif wrong:
         reason = "the law contradicts the measured times at a size"
     elif loss > MAX_ERROR:
-        reason = f"the law's rule without the sizes around the crossing loses {percent(loss)}"
-    basis = f"law {formula(fit.analysis.law, fit.shape)}, leave-one-out error {percent(error)}"
+        reason = f"the law's rule without the sizes around the crossing loses {show_percent(loss)}"
+    basis = f"law {formula(fit.analysis.law, fit.shape)}, leave-one-out error {show_percent(error)}"
     if reason:
         curve, basis = measured, "straight lines between the measured times"
         loss = _left_out_regret(fit, measured, by_law=False)
@@ -299,7 +299,7 @@ def make_rule(fit: Fit) -> Rule:
     return Rule(fit.series.name, ranges, valid, outside, basis, assumptions, regret, spread, reason)
 
 
-def law_curve(fit: Fit, ends: Array | None = None) -> Curve:
+def law_curve(fit: Fit, ends: Array | None = None) -> TimesCurve:
     """Return the times of a fit's law between two sizes; between its measured ones by default."""
     ends = fit.points.size if ends is None else ends
     size = np.geomspace(ends.min(), ends.max(), _POINTS)
@@ -307,26 +307,26 @@ def law_curve(fit: Fit, ends: Array | None = None) -> Curve:
         times(fit.analysis.fit, size, size * fit.ratio, np.full(len(size), which))[0]
         for which in (False, True)
     )
-    return _with_busy(fit, Curve(size, host, accelerated, accelerated))
+    return _with_busy(fit, TimesCurve(size, host, accelerated, accelerated))
 
 
-def _with_busy(fit: Fit, curve: Curve) -> Curve:
+def _with_busy(fit: Fit, curve: TimesCurve) -> TimesCurve:
     busy = bound_busy(fit.series, fit.bounds, curve.size, curve.accelerated)
     return curve if busy is None else curve._replace(busy=busy[1])
 
 
-def _left_out_regret(fit: Fit, measured: Curve, by_law: bool) -> float:
+def _left_out_regret(fit: Fit, measured: TimesCurve, by_law: bool) -> float:
     """Return the most regret of rules that have not seen both sizes around a crossing."""
     losses = []
     for k in _crossing_pairs(measured):
         pair = measured.size[k : k + 2]
-        rest = Curve(*(np.delete(column, [k, k + 1]) for column in measured))
+        rest = TimesCurve(*(np.delete(column, [k, k + 1]) for column in measured))
         curve = law_curve(_without(fit, pair), fit.points.size) if by_law else rest
         losses.append(find_regret(find_ranges(curve), measured))
     return max(losses)
 
 
-def _one_out_regret(fit: Fit, measured: Curve, by_law: bool) -> float:
+def _one_out_regret(fit: Fit, measured: TimesCurve, by_law: bool) -> float:
     """Return the mean loss at the measured sizes, each decided without its own times."""
     chosen = []
     for k, size in enumerate(measured.size):
@@ -336,13 +336,13 @@ def _one_out_regret(fit: Fit, measured: Curve, by_law: bool) -> float:
             device = fit.points.accelerated
             chosen.append(np.median(known[here & device]) <= np.median(known[here & ~device]))
         else:
-            rest = Curve(*(np.delete(column, k) for column in measured))
+            rest = TimesCurve(*(np.delete(column, k) for column in measured))
             rule = Rule.of(find_ranges(rest))
             chosen.append(bool(rule.decide(np.array([size]))[0]))
     return _mean_loss(np.array(chosen), measured.host, measured.accelerated)
 
 
-def _noise_regret(fit: Fit, ranges: tuple[Range, ...], measured: Curve, by_law: bool) -> float:
+def _noise_regret(fit: Fit, ranges: tuple[Range, ...], measured: TimesCurve, by_law: bool) -> float:
     """Return the mean regret if the true times are of tables with other noise."""
     points, analysis = fit.points, fit.analysis
     losses = []
@@ -357,11 +357,11 @@ def _noise_regret(fit: Fit, ranges: tuple[Range, ...], measured: Curve, by_law: 
         normal = np.random.default_rng(0).standard_normal((_TABLES, 2, len(measured.size)))
         for host, accelerated in np.exp(analysis.scale[:, None] * normal):
             changed = measured.host * host, measured.accelerated * accelerated
-            losses.append(find_regret(ranges, Curve(measured.size, *changed, changed[1])))
+            losses.append(find_regret(ranges, TimesCurve(measured.size, *changed, changed[1])))
     return float(np.mean(losses))
 
 
-def _spread(fit: Fit, measured: Curve, by_law: bool) -> int:
+def _spread(fit: Fit, measured: TimesCurve, by_law: bool) -> int:
     """Return the part of a size by which a threshold is uncertain, as its inverse; 0 for none."""
     if fit.analysis.scale.max() <= _NOISY:
         return 0
@@ -391,7 +391,7 @@ def _occupancy(fit: Fit) -> tuple[float, str]:
     if parts:
         part = min(float(np.median(parts)), 1.0)
         return part, (
-            f"outstanding: each call at the accelerator delays the next by {percent(part)} "
+            f"outstanding: each call at the accelerator delays the next by {show_percent(part)} "
             "of the time of a call of its size, by the queue depths of the table"
         )
     return 1.0, (
@@ -400,7 +400,7 @@ def _occupancy(fit: Fit) -> tuple[float, str]:
     )
 
 
-def _busy_assumption(measured: Curve) -> str:
+def _busy_assumption(measured: TimesCurve) -> str:
     if (measured.busy < measured.accelerated).any():
         return (
             "cores_busy: with OFFLOAD_CORES or more, the busy time of the host decides, at the "
@@ -418,7 +418,7 @@ def show_regret(loss: float) -> str:
     >>> show_regret(0.012345), show_regret(3e-9)
     ('1.2 %', '0 %')
     """
-    return f"{number(round(100.0 * loss, 4), 2)} %"
+    return f"{show_number(round(100.0 * loss, 4), 2)} %"
 
 
 def describe_rule(rule: Rule) -> list[str]:

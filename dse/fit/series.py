@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dse.boundary import reader
 from dse.model.quantity import Array
-from dse.model.units import UnitError, factor, is_unit
-from dse.model.values import listed, plural, show, worded
+from dse.model.units import UnitError, conversion_factor, is_unit
+from dse.model.values import join_words, plural, show, word_name
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.design_table import DesignTable, read_table
 
@@ -150,7 +150,7 @@ def read_series(
     rates = [n for n in table.names if n not in used and _unit(table, n).endswith("/s")]
     unused += [name for name in rates if name.startswith((_HOST, _DEVICE))]
     if unused:
-        hints.insert(0, "not used: " + listed([f"'{name}'" for name in unused]))
+        hints.insert(0, "not used: " + join_words([f"'{name}'" for name in unused]))
     return usable, hints
 
 
@@ -184,7 +184,7 @@ def _kind(table: DesignTable, name: str) -> str:
     """Return "s" for a column of times, "B" for sizes, and nothing for others."""
     for kind in _KINDS:
         with suppress(UnitError):
-            factor(_unit(table, name), kind)
+            conversion_factor(_unit(table, name), kind)
             return kind
     return ""
 
@@ -204,7 +204,7 @@ def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
         if _unit(table, name).endswith("/s"):
             rates.append(name)
         elif stem in columns:
-            message = f"columns '{columns[stem]}' and '{name}' are both the {worded(stem)}"
+            message = f"columns '{columns[stem]}' and '{name}' are both the {word_name(stem)}"
             problems.append(Problem("", message, "leave one of them"))
         elif _unit(table, name) != "1" or stem in (_SIZE, _OUT, _HOST, _DEVICE, _CPU, _DEPTH):
             columns[stem] = name
@@ -212,7 +212,7 @@ def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
         columns = {s: name for s, name in columns.items() if not s.startswith(f"{_DEVICE}_")}
     timed = any(stem == _HOST or stem.startswith(_DEVICE) for stem in columns)
     if not problems and not timed and rates:
-        named = f"column{'s' * (len(rates) > 1)} {listed([repr(name) for name in rates])}"
+        named = f"column{'s' * (len(rates) > 1)} {join_words([repr(name) for name in rates])}"
         message = f"{named} {'are throughputs' if len(rates) > 1 else 'is a throughput'}"
         remedy = "give seconds of a call, as host_s: its bytes over the throughput"
         problems.append(Problem("", message, remedy))
@@ -251,7 +251,7 @@ def read_column(
         remedy = "give only numbers, in the unit of the column's name"
         return nothing, [Problem("", message, remedy)]
     try:
-        scale, power = factor(own, unit)
+        scale, power = conversion_factor(own, unit)
     except UnitError as error:
         return nothing, [Problem("", f"column '{name}': {error}")]
     if power and clock is None:
@@ -269,7 +269,7 @@ def read_column(
     problems = []
     for word, bad in kinds.items():
         if (rows := np.flatnonzero(bad)).size:
-            lines = listed([f"line {table.lines[row]:,}" for row in rows[:_MAX_LINES]])
+            lines = join_words([f"line {table.lines[row]:,}" for row in rows[:_MAX_LINES]])
             more = f" and {len(rows) - _MAX_LINES:,} more" if len(rows) > _MAX_LINES else ""
             remedy = "leave a missing time empty" if unit == "s" else "leave such rows out"
             if word == "less than a bit" and bad.all():
@@ -282,7 +282,7 @@ def _missing(table: DesignTable, columns: Mapping[str, str]) -> Iterator[str]:
     """Yield in how many rows a size or a time is missing, if it is in some."""
     counts = {name: int(np.isnan(table.numbers[name]).sum()) for name in columns.values()}
     if some := [f"'{name}' in {count:,}" for name, count in counts.items() if count]:
-        yield f"there is no number for {listed(some)} of {plural(len(table.lines), 'row')}"
+        yield f"there is no number for {join_words(some)} of {plural(len(table.lines), 'row')}"
 
 
 # ---------------------------------------------------------------------------------------- series

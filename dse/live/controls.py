@@ -9,9 +9,9 @@ from typing import Any
 
 from dse.evaluate.space import Choice, Real
 from dse.model.quantity import Quantity
-from dse.model.units import UnitError, read, split
+from dse.model.units import UnitError, read_value, split_value
 from dse.model.values import show_value
-from dse.study.changes import inputs_of_rows, limits, with_inputs, with_limits
+from dse.study.changes import inputs_of_rows, list_limits, with_inputs, with_limits
 from dse.study.schema import LAWS
 from dse.study.study import ResolvedStudy
 
@@ -86,7 +86,7 @@ def scale_value(control: Control, factor: float) -> str:
     """
     if factor == 1.0:
         return control.value
-    number, _, unit = split(control.value)
+    number, _, unit = split_value(control.value)
     scaled = number * factor
     return f"{round(scaled) if control.whole else float(f'{scaled:.3g}'):g} {unit}".strip()
 
@@ -148,7 +148,7 @@ def _variables(study: ResolvedStudy) -> Iterator[Control]:
 def _limits(study: ResolvedStudy) -> Iterator[Control]:
     """Yield the limits of the constraints."""
     quantities = study.evaluator.model_graph.quantities
-    for name, (position, key) in limits(study).items():
+    for name, (position, key) in list_limits(study).items():
         table = study.content["constraint"][position]
         given, quantity = table[key], quantities.get(table.get("quantity", ""))
         bounds = _slider(given, quantity) if quantity else (None, None)
@@ -172,7 +172,7 @@ def _written(value: float, unit: str) -> str:
     """Return a value as a text that a study may have, with a prefix of its unit if it is exact."""
     text = show_value(value, unit)
     try:
-        if math.isclose(read(text, unit), value):
+        if math.isclose(read_value(text, unit), value):
             return text
     except UnitError:
         pass
@@ -182,7 +182,7 @@ def _written(value: float, unit: str) -> str:
 def _slider(given: str | float, quantity: Quantity) -> tuple[float | None, float | None]:
     """Return the bounds of a slider, as factors of a positive value within its domain."""
     try:
-        value = read(given, quantity.unit) if isinstance(given, str) else float(given)
+        value = read_value(given, quantity.unit) if isinstance(given, str) else float(given)
     except (UnitError, ValueError):  # such as cycles without a clock
         return None, None
     if not 0 < value < math.inf:

@@ -17,7 +17,7 @@ from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import Choice
 from dse.explain.own_designs import evaluate_designs
 from dse.live.controls import Changes, change_study
-from dse.model.values import as_data
+from dse.model.values import json_value
 from dse.problems import DseError, without_passwords
 from dse.result import folder as folders
 from dse.result.lease import is_finished_run_of
@@ -85,7 +85,7 @@ class Session:
     def __init__(self, source: Path, workspace: Path) -> None:
         self.source, self.state = source.absolute(), State()
         self._workspace, self._is_run = workspace.absolute(), source.is_dir()
-        self.study = folders.study_of(source) if self._is_run else read_study(source)
+        self.study = folders.load_copied_study(source) if self._is_run else read_study(source)
         kept = source if self._is_run else folders.default_folder(self.study.name)
         self._result: Result | None = None  # of the report
         self._results: dict[str, Result] = {}  # by digest of their study, the newest last
@@ -263,4 +263,4 @@ def provisional_front(study: ResolvedStudy, result: Result) -> Points:
 
 
 def _points(table: Any) -> Points:
-    return {name: as_data(table[name].tolist()) for name in table}
+    return {name: json_value(table[name].tolist()) for name in table}

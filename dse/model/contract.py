@@ -19,7 +19,7 @@ from dse.model.declarations import (
 )
 from dse.model.decorators import model
 from dse.model.quantity import Array, Quantity, Resource
-from dse.model.signature import declaration, fields_of, layout
+from dse.model.signature import find_declaration, list_fields, read_layout
 from dse.problems import InputError, Problem
 
 
@@ -87,7 +87,7 @@ class Model:
             outputs = _joined(inputs, outputs, parts, problems)
         if problems:
             raise InputError(name, problems)
-        parameters = layout(function).flat.parameters.values()
+        parameters = read_layout(function).flat.parameters.values()
         defaults = {
             each.name: each.default for each in parameters if each.default is not each.empty
         }
@@ -253,9 +253,9 @@ def _inputs(
     function: Callable[..., Any], problems: list[Problem]
 ) -> dict[str, Quantity | Resource]:
     found: dict[str, Quantity | Resource] = {}
-    laid = layout(function)
+    laid = read_layout(function)
     for name, parameter in laid.flat.parameters.items():
-        note = declaration(parameter.annotation)
+        note = find_declaration(parameter.annotation)
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             problems.append(Problem(name, "takes any number of arguments", "name each input"))
         elif parameter.kind is parameter.POSITIONAL_ONLY:
@@ -271,7 +271,7 @@ def _inputs(
 
 def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str, Quantity]:
     result = get_type_hints(function, include_extras=True).get("return")
-    fields = fields_of(result)
+    fields = list_fields(result)
     if fields is None:
         problems.append(
             Problem(
@@ -285,7 +285,7 @@ def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str,
     kind = getattr(result, "__name__", str(result))
     outputs = {}
     for field in fields:
-        quantity = declaration(hints[field])
+        quantity = find_declaration(hints[field])
         if not isinstance(quantity, Quantity):
             problems.append(_undeclared(f"{kind}.{field}", field, "Array"))
             continue

@@ -13,7 +13,7 @@ from dse.model.dimension import UnitMismatchError
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Floats, Quantity
 from dse.model.relation import Relation, read_relation
-from dse.model.signature import declared, fields_of, layout
+from dse.model.signature import list_declarations, list_fields, read_layout
 from dse.model.units import UnitError
 from dse.problems import InputError, Problem, nearest
 
@@ -56,8 +56,8 @@ def monotonic(**outputs: str) -> Callable[[T], T]:
     """
 
     def declare(function: T) -> T:
-        laid = layout(function).flat
-        known = tuple(fields_of(laid.return_annotation) or ())
+        laid = read_layout(function).flat
+        known = tuple(list_fields(laid.return_annotation) or ())
         problems: list[Problem] = []
         found = {}
         for output, text in outputs.items():
@@ -106,13 +106,13 @@ def lower_bound(**outputs: Callable[..., Any]) -> Callable[[T], T]:
     """
 
     def declare(function: T) -> T:
-        laid = layout(function).flat
-        known, taken = fields_of(laid.return_annotation) or (), tuple(laid.parameters)
+        laid = read_layout(function).flat
+        known, taken = list_fields(laid.return_annotation) or (), tuple(laid.parameters)
         problems = []
         bounds = dict(declared_lower_bounds(function))
         for output, bound in outputs.items():
-            inner = layout(bound).flat
-            if output not in known or output not in (fields_of(inner.return_annotation) or ()):
+            inner = read_layout(bound).flat
+            if output not in known or output not in (list_fields(inner.return_annotation) or ()):
                 message = f"is not an output of both {function.__name__} and {bound.__name__}"
                 problems.append(Problem(output, message, nearest(output, known)))
             for name in inner.parameters:
@@ -296,8 +296,10 @@ def requires(*given: Requirement) -> Callable[[F], F]:
     """
 
     def attach(function: F) -> F:
-        inputs = [n for n, note in declared(function).items() if isinstance(note, Quantity)]
-        outputs = fields_of(get_type_hints(function).get("return")) or ()
+        inputs = [
+            n for n, note in list_declarations(function).items() if isinstance(note, Quantity)
+        ]
+        outputs = list_fields(get_type_hints(function).get("return")) or ()
         problems = [p for each in given for p in _problems(each, (*inputs, *outputs))]
         if problems:
             raise InputError(f"{function.__module__}:{function.__name__}", problems)

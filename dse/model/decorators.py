@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.quantity import Quantity
-from dse.model.signature import Layout, declared, fields_of, layout, values_of
+from dse.model.signature import Layout, list_declarations, list_fields, read_layout, record_values
 
 T = TypeVar("T")
 
@@ -45,9 +45,9 @@ def model(function: Callable[..., T]) -> Callable[..., T]:
     marked: object = getattr(function, "__model__", None)
     if marked is function:
         return function
-    laid = layout(function)
+    laid = read_layout(function)
     names = tuple(laid.flat.parameters)
-    domains = {n: q for n, q in declared(function).items() if isinstance(q, Quantity)}
+    domains = {n: q for n, q in list_declarations(function).items() if isinstance(q, Quantity)}
     call = _built(function, laid) if laid.records else None
 
     @functools.wraps(function)
@@ -63,9 +63,9 @@ def model(function: Callable[..., T]) -> Callable[..., T]:
             return function(*args, **kwargs) if call is None else call(args, given, kwargs)
         with np.errstate(all="ignore"):  # the results of these elements are thrown away
             result = function(*args, **kwargs) if call is None else call(args, given, kwargs)
-        if fields_of(type(result)) is None:
+        if list_fields(type(result)) is None:
             return result  # the engine reports the problem
-        columns = {n: _blank(bad, value) for n, value in values_of(result).items()}
+        columns = {n: _blank(bad, value) for n, value in record_values(result).items()}
         return type(result)(**columns)
 
     called.__signature__ = laid.flat  # type: ignore[attr-defined]
@@ -127,9 +127,9 @@ def composed_of(*parts: Callable[..., Any]) -> Callable[[Callable[..., T]], Call
     """
 
     def compose(function: Callable[..., T]) -> Callable[..., T]:
-        signature = layout(function).flat
+        signature = read_layout(function).flat
         kind = signature.return_annotation
-        outputs = tuple(fields_of(kind) or ())
+        outputs = tuple(list_fields(kind) or ())
         inputs = [(part, tuple(inspect.signature(part).parameters)) for part in parts]
 
         @functools.wraps(function)
@@ -141,7 +141,7 @@ def composed_of(*parts: Callable[..., Any]) -> Callable[[Callable[..., T]], Call
             bound.apply_defaults()
             known = bound.arguments
             for part, names in inputs:
-                known |= values_of(part(**{n: known[n] for n in names if n in known}))
+                known |= record_values(part(**{n: known[n] for n in names if n in known}))
             return kind(**{name: known[name] for name in outputs})  # type: ignore[no-any-return]
 
         whole.__signature__ = signature  # type: ignore[attr-defined]

@@ -12,8 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dse.model.grammar import Call, Comparison, Expression, Name, Number, written
-from dse.model.units import UnitError, base, clock_power, known, ratio_of, scaled
+from dse.model.grammar import Call, Comparison, Expression, Name, Number, write_tree
+from dse.model.units import (
+    UnitError,
+    clock_power,
+    divide_scales,
+    list_known_units,
+    resolve_unit,
+    scale_number,
+)
 from dse.problems import nearest
 
 CLOCK = "clock"
@@ -84,7 +91,7 @@ def convert_units(comparison: Comparison, units: Units, clocked: bool = False) -
 
     >>> from dse.model.grammar import read_condition
     >>> units = {"data": "B", "width": "B/cycle"}
-    >>> print(written(convert_units(read_condition("data / width <= 1 kcycle"), units)))
+    >>> print(write_tree(convert_units(read_condition("data / width <= 1 kcycle"), units)))
     data / width <= 1000.0
     >>> convert_units(read_condition("data <= width"), units)
     Traceback (most recent call last):
@@ -110,15 +117,17 @@ class _Converter:
                 return Number(at, number), self.unit(at, unit)
             case Call():
                 return self.call(node)
-        raise UnitMismatchError(node.at, f"{written(node)} is a text, not a number")
+        raise UnitMismatchError(node.at, f"{write_tree(node)} is a text, not a number")
 
     def unit(self, at: int, unit: str | None) -> _Unit:
         if unit is None:
             return _NUMBER
         try:
-            scale, powers = base(unit)
+            scale, powers = resolve_unit(unit)
         except UnitError:
-            raise UnitMismatchError(at, f"unknown unit '{unit}'", nearest(unit, known())) from None
+            raise UnitMismatchError(
+                at, f"unknown unit '{unit}'", nearest(unit, list_known_units())
+            ) from None
         return _Unit(scale, {k: v for k, v in powers.items() if v}, unit, clocked="Hz" in unit)
 
     def call(self, node: Call) -> tuple[Expression, _Unit]:
@@ -183,7 +192,7 @@ class _Converter:
             differ -= {"[cycle]"}
         if differ and (power := clock_power(second.powers, first.powers)) is not None:
             if not self.clocked:
-                both = f"{written(left)} and {written(right)} are in seconds and cycles"
+                both = f"{write_tree(left)} and {write_tree(right)} are in seconds and cycles"
                 at = left.at if isinstance(left, Number) else right.at
                 raise UnitMismatchError(at, f"{both}, which no clock of the study relates")
         elif differ:
@@ -191,8 +200,8 @@ class _Converter:
         else:
             power = 0
         if isinstance(one, Number) and not isinstance(other, Number):
-            return _scaled(one, ratio_of(first.scale, second.scale), -power), other, second
-        return one, _scaled(other, ratio_of(second.scale, first.scale), power), first
+            return _scaled(one, divide_scales(first.scale, second.scale), -power), other, second
+        return one, _scaled(other, divide_scales(second.scale, first.scale), power), first
 
 
 def _scaled(node: Expression, scale: float, power: float) -> Expression:
@@ -201,7 +210,7 @@ def _scaled(node: Expression, scale: float, power: float) -> Expression:
         if abs(scale - 1.0) <= _ROUNDING:
             return node
         if isinstance(node, Number):
-            return Number(node.at, repr(scaled(node.written, scale)))
+            return Number(node.at, repr(scale_number(node.written, scale)))
         return Call(node.at, "*", (node, Number(node.at, repr(scale))))
     clock = Call(node.at, "**", (Name(node.at, CLOCK), Number(node.at, repr(float(power)))))
     factor: Expression = Call(node.at, "*", (Number(node.at, repr(scale)), clock))
@@ -244,4 +253,4 @@ def _check_plain(words: str, node: Expression, unit: _Unit) -> None:
 
 
 def _described(node: Expression, unit: _Unit) -> str:
-    return written(node) if isinstance(node, Number) else f"{written(node)} [{unit.shown}]"
+    return write_tree(node) if isinstance(node, Number) else f"{write_tree(node)} [{unit.shown}]"

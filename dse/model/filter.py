@@ -20,19 +20,19 @@ from dse.model.grammar import (
     Comparison,
     Condition,
     Expression,
-    Joined,
-    Located,
+    JoinedConditions,
+    LocatedProblem,
     Name,
     Number,
     Text,
     is_number,
+    list_names,
     located_error,
-    names_in,
-    parse_condition,
-    unquoted_text,
-    written,
+    parse_tree,
+    read_unquoted_text,
+    write_tree,
 )
-from dse.model.relation import evaluate
+from dse.model.relation import evaluate_expression
 from dse.model.values import INFINITE
 from dse.problems import nearest
 
@@ -45,7 +45,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
 }
 _INFINITE = {"inf", *INFINITE.values()} - {"∞"}
-_EVERY = Joined("all", ())  # takes the place of a wrong comparison
+_EVERY = JoinedConditions("all", ())  # takes the place of a wrong comparison
 
 
 class Field(NamedTuple):
@@ -116,30 +116,30 @@ def read_filter(text: str, fields: Mapping[str, Field], clocked: bool = False) -
     >>> small.holds({"area": np.array([1.0, 1e3, 3e3]), "interface": options}, 3)
     array([ True, False, False])
     """
-    parsed, problems = parse_condition(text)
+    parsed, problems = parse_tree(text)
     reader = _Reader(text, fields, clocked, problems)
     condition = reader.condition(parsed)
     if problems:
         raise located_error(problems)
-    return Filter(text, frozenset(name.name for name in names_in(condition)), condition)
+    return Filter(text, frozenset(name.name for name in list_names(condition)), condition)
 
 
 class _Reader:
     """Checks each comparison against the columns, and converts its units."""
 
     def __init__(
-        self, text: str, fields: Mapping[str, Field], clocked: bool, problems: list[Located]
+        self, text: str, fields: Mapping[str, Field], clocked: bool, problems: list[LocatedProblem]
     ) -> None:
         self.text, self.fields, self.clocked, self.problems = text, fields, clocked, problems
         self.units = {name: field.unit for name, field in fields.items() if field.options is None}
 
     def report(self, at: int, message: str, remedy: str = "") -> Condition:
-        self.problems.append(Located(at, message, remedy))
+        self.problems.append(LocatedProblem(at, message, remedy))
         return _EVERY
 
     def condition(self, node: Condition) -> Condition:
-        if isinstance(node, Joined):
-            return Joined(node.how, tuple(self.condition(part) for part in node.parts))
+        if isinstance(node, JoinedConditions):
+            return JoinedConditions(node.how, tuple(self.condition(part) for part in node.parts))
         left, right = self.infinities(node.left), self.infinities(node.right)
         return self.comparison(Comparison(left, node.sign, right))
 
@@ -153,7 +153,7 @@ class _Reader:
         return node
 
     def comparison(self, node: Comparison) -> Condition:
-        names = list(names_in(node))
+        names = list(list_names(node))
         unknown = [name for name in names if name.name not in self.fields]
         if unknown:
             return self.report_unknown(unknown, (node.left, node.right))
@@ -166,7 +166,7 @@ class _Reader:
         for side, other in (sides, sides[::-1]):
             if isinstance(side, Text):
                 remedy = f"write {side.text} without quotes" if is_number(side.text) else ""
-                return self.report(side.at, f"{written(other)} is a number, not a text", remedy)
+                return self.report(side.at, f"{write_tree(other)} is a number, not a text", remedy)
         for name in names:
             if self.fields[name.name].options is not None:
                 return self.report(name.at, f"{name.name} holds texts: it has no arithmetic")
@@ -178,7 +178,7 @@ class _Reader:
     def report_unknown(self, unknown: list[Name], sides: tuple[Expression, ...]) -> Condition:
         names = [side.name for side in sides if isinstance(side, Name)]
         if any(name in self.fields and self.fields[name].options is not None for name in names):
-            text = unquoted_text(self.text, unknown[0].at)
+            text = read_unquoted_text(self.text, unknown[0].at)
             remedy = f'put a text in quotes: "{text}"'
             return self.report(unknown[0].at, f"no column '{text}'", remedy)
         for name in unknown:
@@ -197,7 +197,7 @@ class _Reader:
                 if text not in options:
                     self.report(at, f"{name} is never '{text}'", nearest(text, options))
             case _:
-                message = f"{name} holds texts, and {written(other)} is a number"
+                message = f"{name} holds texts, and {write_tree(other)} is a number"
                 return self.report(other.at, message)
         if node.sign not in ("==", "!="):
             message = f"'{node.sign}' does not compare texts"
@@ -228,4 +228,4 @@ def _value(node: Expression, other: Expression, values: Mapping[str, Any]) -> An
         column = np.asarray(values[node.name])
         if isinstance(other, Text) or column.dtype.kind in "OUS":
             return column
-    return evaluate(node, values)
+    return evaluate_expression(node, values)

@@ -100,17 +100,17 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedConditions:
     """Conditions of which ``all``, ``any`` or ``none`` hold."""
 
     how: str
     parts: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Comparison | Joined
+Condition: TypeAlias = Comparison | JoinedConditions
 
 
-class Located(NamedTuple):
+class LocatedProblem(NamedTuple):
     """A problem and the character at which it is."""
 
     at: int
@@ -139,26 +139,26 @@ class GrammarError(ValueError):
         super().__init__("; ".join([*texts, *more]))
 
 
-def located_error(problems: list[Located]) -> GrammarError:
+def located_error(problems: list[LocatedProblem]) -> GrammarError:
     """Return the error of some problems, in the order of the text."""
     ordered = sorted(problems, key=lambda problem: problem.at)
     return GrammarError(tuple(dict.fromkeys(located.problem for located in ordered)))
 
 
-def names_in(node: Condition | Expression) -> Iterator[Name]:
+def list_names(node: Condition | Expression) -> Iterator[Name]:
     """Yield the names in a tree."""
     match node:
         case Name():
             yield node
-        case Call(parts=parts) | Joined(parts=parts):
+        case Call(parts=parts) | JoinedConditions(parts=parts):
             for part in parts:
-                yield from names_in(part)
+                yield from list_names(part)
         case Comparison(left=left, right=right):
-            yield from names_in(left)
-            yield from names_in(right)
+            yield from list_names(left)
+            yield from list_names(right)
 
 
-def comparisons_in(node: Condition) -> tuple[Comparison, ...]:
+def list_comparisons(node: Condition) -> tuple[Comparison, ...]:
     """Return the comparisons that must all hold.
 
     Raises
@@ -171,26 +171,28 @@ def comparisons_in(node: Condition) -> tuple[Comparison, ...]:
         if wrong is not None or node.sign == "!=":
             at = (wrong or node.right).at
             message = "compares texts" if wrong is not None else "compares by !="
-            raise located_error([Located(at, message, "compare numbers by <, <=, >, >= or ==")])
+            raise located_error(
+                [LocatedProblem(at, message, "compare numbers by <, <=, >, >= or ==")]
+            )
         return (node,)
     if node.how != "all":
         message = "only comparisons that are joined by 'and' are allowed here"
-        raise located_error([Located(0, message)])
-    return tuple(found for part in node.parts for found in comparisons_in(part))
+        raise located_error([LocatedProblem(0, message)])
+    return tuple(found for part in node.parts for found in list_comparisons(part))
 
 
 _LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "negative": 3, "**": 4}
 
 
-def written(node: Expression | Comparison, level: int = 0) -> str:
+def write_tree(node: Expression | Comparison, level: int = 0) -> str:
     """Return the text of a tree, evenly spaced.
 
-    >>> written(read_condition("(a+1)*2 kLUT<=-b ** 2"))
+    >>> write_tree(read_condition("(a+1)*2 kLUT<=-b ** 2"))
     '(a + 1) * 2 kLUT <= -b ** 2'
     """
     match node:
         case Comparison(left=left, sign=sign, right=right):
-            return f"{written(left)} {sign} {written(right)}"
+            return f"{write_tree(left)} {sign} {write_tree(right)}"
         case Name(name=name):
             return name if name.isidentifier() else f"`{name}`"
         case Number(written=number, unit=unit):
@@ -200,12 +202,12 @@ def written(node: Expression | Comparison, level: int = 0) -> str:
         case Call(function=function, parts=parts):
             own = _LEVELS.get(function)
             if own is None:
-                return f"{function}({', '.join(written(part) for part in parts)})"
+                return f"{function}({', '.join(write_tree(part) for part in parts)})"
             if len(parts) == 1:
-                text = f"-{written(parts[0], own)}"
+                text = f"-{write_tree(parts[0], own)}"
             else:
                 inner = own if function == "**" else own + 1
-                text = f"{written(parts[0], own)} {function} {written(parts[1], inner)}"
+                text = f"{write_tree(parts[0], own)} {function} {write_tree(parts[1], inner)}"
             return f"({text})" if own < level else text
     raise AssertionError(node)
 
@@ -221,7 +223,7 @@ class _Word(NamedTuple):
 
 class _UnexpectedError(Exception):
     def __init__(self, at: int, message: str, remedy: str = "") -> None:
-        self.located = Located(at, message, remedy)
+        self.located = LocatedProblem(at, message, remedy)
         super().__init__(message)
 
 
@@ -249,7 +251,7 @@ def is_number(text: str) -> bool:
     return len(words) == 2 and isinstance(words[0].term, Number)
 
 
-def unquoted_text(text: str, at: int) -> str:
+def read_unquoted_text(text: str, at: int) -> str:
     """Return the option without quotes that begins at a character of a text."""
     match = _UNQUOTED.match(text, at)
     return match[0] if match else ""
@@ -263,13 +265,13 @@ def read_condition(text: str) -> Condition:
     GrammarError
         With each problem of the text.
     """
-    tree, problems = parse_condition(text)
+    tree, problems = parse_tree(text)
     if problems:
         raise located_error(problems)
     return tree
 
 
-def parse_condition(text: str) -> tuple[Condition, list[Located]]:
+def parse_tree(text: str) -> tuple[Condition, list[LocatedProblem]]:
     """Return the tree of a text and its problems; leave wrong comparisons out of the tree."""
     parser = _Parser(text)
     return parser.whole(), parser.problems
@@ -281,9 +283,11 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.words = _words(text[:_LONGEST])
         self.position, self.depth, self.operations = 0, 0, 0
-        self.problems: list[Located] = []
+        self.problems: list[LocatedProblem] = []
         if len(text) > _LONGEST:
-            self.problems.append(Located(_LONGEST, f"is longer than {_LONGEST:,} characters"))
+            self.problems.append(
+                LocatedProblem(_LONGEST, f"is longer than {_LONGEST:,} characters")
+            )
 
     @property
     def word(self) -> _Word:
@@ -325,7 +329,7 @@ class _Parser:
         parts = [self.joined("all", "and") if how == "any" else self.negated()]
         while self.takes(key):
             parts.append(self.joined("all", "and") if how == "any" else self.negated())
-        return parts[0] if len(parts) == 1 else Joined(how, tuple(parts))
+        return parts[0] if len(parts) == 1 else JoinedConditions(how, tuple(parts))
 
     def deeper(self) -> None:
         self.depth += 1
@@ -338,7 +342,7 @@ class _Parser:
         try:
             self.deeper()
             if self.takes("not"):
-                return Joined("none", (self.negated(),))
+                return JoinedConditions("none", (self.negated(),))
             if not self.begins_condition():
                 return self.comparison()
             self.needs("(")
@@ -348,7 +352,7 @@ class _Parser:
         except _UnexpectedError as error:
             self.problems.append(error.located)
             self.skip()
-            return Joined("all", ())
+            return JoinedConditions("all", ())
         finally:
             self.depth = depth
 
@@ -379,19 +383,23 @@ class _Parser:
         negative = self.takes("not")
         inside: Condition | None = None
         if self.takes("in"):
-            inside = Joined("any", tuple(Comparison(left, "==", term) for term in self.listed()))
+            inside = JoinedConditions(
+                "any", tuple(Comparison(left, "==", term) for term in self.listed())
+            )
         elif self.takes("between"):
             low = self.sum()
             self.needs("and")
             high = self.sum()
             if isinstance(low, Number) and isinstance(high, Number) and not low.unit:
                 low = replace(low, unit=high.unit)  # between 10 and 20 kLUT
-            inside = Joined("all", (Comparison(left, ">=", low), Comparison(left, "<=", high)))
+            inside = JoinedConditions(
+                "all", (Comparison(left, ">=", low), Comparison(left, "<=", high))
+            )
         if inside is not None:
             if not negative:
                 return inside
             present = Comparison(left, "==", left)  # a missing value is neither in nor outside
-            return Joined("all", (present, Joined("none", (inside,))))
+            return JoinedConditions("all", (present, JoinedConditions("none", (inside,))))
         if negative:
             raise self.unexpected("'in' or 'between'")
         terms, signs = [left], []
@@ -401,7 +409,7 @@ class _Parser:
         if not signs:
             raise self.unexpected("<, <=, >, >=, ==, !=, 'in' or 'between'")
         parts = [Comparison(*pair) for pair in zip(terms[:-1], signs, terms[1:], strict=True)]
-        return parts[0] if len(parts) == 1 else Joined("all", tuple(parts))
+        return parts[0] if len(parts) == 1 else JoinedConditions("all", tuple(parts))
 
     def listed(self) -> list[Expression]:
         self.needs("(")

@@ -23,7 +23,7 @@ _MIN_MAGNITUDE = 1e-280  # of values other than 0; products of smaller ones unde
 _DECADES = 12.0  # beyond typical values, in a domain without bound
 
 
-def moves_hold(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) -> None:
+def refute_declarations(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) -> None:
     """Try to refute every declared sign and lower bound of a model and of its parts.
 
     Parameters
@@ -58,7 +58,7 @@ def _inputs(
             held = fixed[name]
             one[name] = rng.choice(held, count) if isinstance(held, np.ndarray) else held
         elif isinstance(declared, Quantity):
-            one[name] = drawn(declared, rng, count)
+            one[name] = sample_values(declared, rng, count)
     return one
 
 
@@ -71,7 +71,7 @@ def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.G
         quantity = model.inputs[name]
         if name not in fixed and isinstance(quantity, Quantity):
             other = {**one, name: _beside(quantity, one[name], rng)}
-            problem = contradiction(model, name, (one, other), (before, model(other)))
+            problem = find_contradiction(model, name, (one, other), (before, model(other)))
             if problem is not None:
                 raise AssertionError(f"{model.name}: {problem[1]}")
 
@@ -137,19 +137,19 @@ def _stand(model: Model, one: Mapping[str, Any], before: Mapping[str, Array]) ->
             value, least = np.broadcast_arrays(before[output], least)
             for row in np.flatnonzero(contradicts(1, np.ravel(least), np.ravel(value)))[:1]:
                 inputs = ", ".join(f"{n} = {_at(v, row)!r}" for n, v in one.items())
-                text = below(
+                text = describe_below_bound(
                     floor, output, float(np.ravel(value)[row]), float(np.ravel(least)[row])
                 )
                 raise AssertionError(f"{model.name}: {text} (inputs: {inputs})")
 
 
-def below(floor: Model, output: str, value: float, least: float) -> str:
+def describe_below_bound(floor: Model, output: str, value: float, least: float) -> str:
     """Return in words that an output is below its lower bound."""
     name = getattr(floor.function, "__name__", "a floor")
     return f"'{output}' is {value:.10g}, and never less than {least:.10g} by '{name}'"
 
 
-def contradiction(
+def find_contradiction(
     model: Model,
     moved: str,
     points: tuple[Mapping[str, Any], Mapping[str, Any]],
@@ -187,7 +187,7 @@ def _at(value: Any, row: int) -> float:
     return float(value[row] if isinstance(value, np.ndarray) and value.ndim else value)
 
 
-def drawn(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
+def sample_values(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
     """Sample values of every kind: typical, round, anywhere in the domain, and its bounds.
 
     The rows have the same kind for all inputs of a call: typical for the first half, anywhere for a
@@ -217,7 +217,7 @@ def _beside(quantity: Quantity, values: Array, rng: np.random.Generator) -> Arra
             close = values + np.maximum(np.round(close - values), 1.0)
         kinds = (
             rng.permutation(quantity.draw(rng, count)),
-            drawn(quantity, rng, count),
+            sample_values(quantity, rng, count),
             quantity.clip(close),
             quantity.clip(values + 1.0 if quantity.integer else np.nextafter(values, np.inf)),
             _ends(quantity, rng, count),

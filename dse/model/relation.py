@@ -16,14 +16,14 @@ from dse.model.grammar import (
     Call,
     Comparison,
     Expression,
-    Located,
+    LocatedProblem,
     Name,
     Number,
-    comparisons_in,
+    list_comparisons,
+    list_names,
     located_error,
-    names_in,
     read_condition,
-    written,
+    write_tree,
 )
 from dse.model.quantity import Array
 
@@ -71,7 +71,7 @@ class Relation:
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """The quantities in it."""
-        return frozenset(name.name for name in names_in(self.sides))
+        return frozenset(name.name for name in list_names(self.sides))
 
     @property
     def strict(self) -> bool:
@@ -81,7 +81,10 @@ class Relation:
     def violation(self, values: Mapping[str, Any]) -> Array:
         """Return by how much each element violates the relation; 0 or less if it is satisfied."""
         with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
-            left, right = evaluate(self.sides.left, values), evaluate(self.sides.right, values)
+            left, right = (
+                evaluate_expression(self.sides.left, values),
+                evaluate_expression(self.sides.right, values),
+            )
             over = left - right if not self.sides.sign.startswith(">") else right - left
             if self.sides.sign == "==":
                 over = np.abs(over)
@@ -101,16 +104,16 @@ class Relation:
         sides = self.sides
         turned = Comparison(sides.right, TURNED[sides.sign], sides.left)
         for one, sign, other in ((s.left, s.sign, s.right) for s in (sides, turned)):
-            if isinstance(one, Name) and not any(names_in(other)):
+            if isinstance(one, Name) and not any(list_names(other)):
                 with np.errstate(all="ignore"):
-                    return one.name, sign, float(evaluate(other, {}))
+                    return one.name, sign, float(evaluate_expression(other, {}))
         return None
 
     def renamed(self, names: Mapping[str, str]) -> Relation:
         """Return the relation between the same quantities under other names."""
         parts = {name: Name(0, names[name]) for name in self.names & names.keys()}
         changed = self.replaced(parts)
-        return replace(changed, text=written(changed.sides)) if parts else self
+        return replace(changed, text=write_tree(changed.sides)) if parts else self
 
     def replaced(self, parts: Mapping[str, Expression]) -> Relation:
         """Return the relation with expressions in place of some names; its text stays the same."""
@@ -136,7 +139,7 @@ def read_relation(text: str) -> Relation:
     """
     relations = read_relations(text)
     if len(relations) > 1:
-        raise located_error([Located(0, f"{len(relations)} relations are given, not one")])
+        raise located_error([LocatedProblem(0, f"{len(relations)} relations are given, not one")])
     return relations[0]
 
 
@@ -151,12 +154,12 @@ def read_relations(text: str) -> tuple[Relation, ...]:
     >>> [relation.text for relation in read_relations("2 <= lanes <= 8 and area < 3 kLUT")]
     ['2 <= lanes', 'lanes <= 8', 'area < 3 kLUT']
     """
-    comparisons = comparisons_in(read_condition(text))
-    relations = tuple(relation_of(comparison) for comparison in comparisons)
+    comparisons = list_comparisons(read_condition(text))
+    relations = tuple(make_relation(comparison) for comparison in comparisons)
     return relations if len(relations) > 1 else (replace(relations[0], text=text.strip()),)
 
 
-def relation_of(comparison: Comparison) -> Relation:
+def make_relation(comparison: Comparison) -> Relation:
     """Return the relation of a comparison.
 
     Raises
@@ -164,14 +167,14 @@ def relation_of(comparison: Comparison) -> Relation:
     GrammarError
         If it names no quantity.
     """
-    relation = Relation(written(comparison), comparison)
+    relation = Relation(write_tree(comparison), comparison)
     if not relation.names:
         message = f"'{relation.text}' does not name a quantity"
-        raise located_error([Located(comparison.left.at, message)])
+        raise located_error([LocatedProblem(comparison.left.at, message)])
     return relation
 
 
-def scaled_name(name: str, scale: float, power: int) -> Expression:
+def scale_quantity(name: str, scale: float, power: int) -> Expression:
     """Return a quantity times a factor and a power of the clock, to replace it in a relation."""
     node: Expression = Call(0, "*", (Name(0, name), Number(0, repr(scale))))
     if not power:
@@ -189,7 +192,7 @@ def _replaced(node: Expression, parts: Mapping[str, Expression]) -> Expression:
     return node
 
 
-def evaluate(node: Expression, values: Mapping[str, Any]) -> Any:
+def evaluate_expression(node: Expression, values: Mapping[str, Any]) -> Any:
     """Return the values of an expression for arrays of its names."""
     match node:
         case Number(written=number):
@@ -197,5 +200,5 @@ def evaluate(node: Expression, values: Mapping[str, Any]) -> Any:
         case Name(name=name):
             return np.asarray(values[name], dtype=np.float64)
         case Call(function=function, parts=parts):
-            return OPERATIONS[function](*(evaluate(part, values) for part in parts))
+            return OPERATIONS[function](*(evaluate_expression(part, values) for part in parts))
     raise AssertionError(node)

@@ -36,13 +36,13 @@ class Layout(NamedTuple):
     """Parameters that are not records."""
 
 
-def fields_of(kind: Any) -> dict[str, Any] | None:
+def list_fields(kind: Any) -> dict[str, Any] | None:
     """Return the fields of a NamedTuple or a dataclass with their defaults; None of another type.
 
     >>> class Pair(NamedTuple):
     ...     first: float
     ...     second: float = 1.0
-    >>> fields_of(Pair)["second"], fields_of(float)
+    >>> list_fields(Pair)["second"], list_fields(float)
     (1.0, None)
     """
     if not isinstance(kind, type):
@@ -59,16 +59,16 @@ def fields_of(kind: Any) -> dict[str, Any] | None:
     return None
 
 
-def values_of(record: Any) -> dict[str, Any]:
+def record_values(record: Any) -> dict[str, Any]:
     """Return the values of a record by field."""
-    return {name: getattr(record, name) for name in fields_of(type(record)) or ()}
+    return {name: getattr(record, name) for name in list_fields(type(record)) or ()}
 
 
 _read_hints = functools.lru_cache(maxsize=4_096)(get_type_hints)  # several readers per function
 
 
 @functools.lru_cache(maxsize=4_096)
-def layout(function: Callable[..., Any]) -> Layout:
+def read_layout(function: Callable[..., Any]) -> Layout:
     """Return a function's parameters with flat records and evaluated annotations.
 
     Raises
@@ -82,9 +82,9 @@ def layout(function: Callable[..., Any]) -> Layout:
     plain: list[str] = []
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints.get(name, parameter.annotation)
-        fields = fields_of(hint) or {}
+        fields = list_fields(hint) or {}
         own = _read_hints(hint, include_extras=True) if fields else {}
-        if not any(declaration(own[field]) for field in fields):
+        if not any(find_declaration(own[field]) for field in fields):
             flat.append(parameter.replace(annotation=hint))
             plain.append(name)
             continue
@@ -117,21 +117,21 @@ def _in_order(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     return ordered
 
 
-def declaration(hint: Any) -> Quantity | Resource | None:
+def find_declaration(hint: Any) -> Quantity | Resource | None:
     """Return the declaration in an annotation; None if there is none."""
     notes = getattr(hint, "__metadata__", ())
     return next((note for note in notes if isinstance(note, Quantity | Resource)), None)
 
 
-def declared(function: Callable[..., Any]) -> dict[str, Quantity | Resource]:
+def list_declarations(function: Callable[..., Any]) -> dict[str, Quantity | Resource]:
     """Return the declarations of a function's or a record's inputs, by name, in order.
 
     The fields of a record take its place. Parameters without a declaration are left out.
     """
-    if fields_of(function) is not None:
+    if list_fields(function) is not None:
         hints = _read_hints(function, include_extras=True)
     else:
-        parameters = layout(function).flat.parameters.values()
+        parameters = read_layout(function).flat.parameters.values()
         hints = {each.name: each.annotation for each in parameters}
-    found = {name: declaration(hint) for name, hint in hints.items()}
+    found = {name: find_declaration(hint) for name, hint in hints.items()}
     return {name: note for name, note in found.items() if note is not None}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dse.model.contract import Model
-from dse.model.pairs import moves_hold, propose_declarations
+from dse.model.pairs import propose_declarations, refute_declarations
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.units import is_unit
 
@@ -85,7 +85,7 @@ def check_model(
     _whole_equals_parts(model, columns, outputs)
     _nan_outside(model, columns, drawn, outputs)
     _each_input_matters(model, columns, drawn, outputs, rng)
-    moves_hold(model, fixed or {}, pairs, seed)
+    refute_declarations(model, fixed or {}, pairs, seed)
     for proposal in propose_declarations(model, fixed or {}, pairs, seed):
         warnings.warn(proposal, DeclarationWarning, stacklevel=2)
 

@@ -84,7 +84,7 @@ _FACTOR = re.compile(r"(^|(?!^)[*/])\s*(?:1(?![\w.])|([^\W\d]\w*|%))\s*(?:\*\*\s
 
 
 def _multiply(text: str) -> tuple[float, dict[str, int]] | None:
-    """Return a product of known units as `base` does; None if pint must read the text.
+    """Return a product of known units as `resolve_unit` does; None if pint must read the text.
 
     Pint takes 0.2 seconds to load. It rounds products and powers of scales in its own way.
     """
@@ -161,25 +161,25 @@ def is_unit(unit: str) -> bool:
 
 
 @functools.cache
-def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int]]]]:
-    """Return the prefixes with their factors, and the units as `base` returns them.
+def load_vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int]]]]:
+    """Return the prefixes with their factors, and the units as `resolve_unit` returns them.
 
-    >>> prefixes, units = vocabulary()
+    >>> prefixes, units = load_vocabulary()
     >>> prefixes["Ki"], units["B"], units["%"]
     (1024.0, (1.0, {'[information]': 1}), (0.01, {}))
     """
-    prefixes = {name: base(f"{name}byte")[0] for names in _names(True) for name in names}
-    return prefixes, {name: base(name) for names in _names(False) for name in names}
+    prefixes = {name: resolve_unit(f"{name}byte")[0] for names in _names(True) for name in names}
+    return prefixes, {name: resolve_unit(name) for names in _names(False) for name in names}
 
 
-def known() -> list[str]:
+def list_known_units() -> list[str]:
     """Return the symbols that a text may have as its unit, with their prefixes."""
-    prefixes, units = vocabulary()
+    prefixes, units = load_vocabulary()
     names = (prefix + unit for unit in units if unit != "%" for prefix in ("", *prefixes))
     return [name for name in names if not _BYTE_FRACTION.search(name)] + ["%"]
 
 
-def base(unit: str) -> tuple[float, dict[str, int]]:
+def resolve_unit(unit: str) -> tuple[float, dict[str, int]]:
     """Return how many basic units a unit is, and the powers of its dimensions.
 
     Raises
@@ -187,13 +187,13 @@ def base(unit: str) -> tuple[float, dict[str, int]]:
     UnitError
         If the unit is unknown.
 
-    >>> base("KiB/s"), base("stream")
+    >>> resolve_unit("KiB/s"), resolve_unit("stream")
     ((1024.0, {'[information]': 1, '[time]': -1}), (1.0, {'[stream]': 1}))
     """
     return _dimension(unit)
 
 
-def factor(given: str, wanted: str) -> tuple[float, int]:
+def conversion_factor(given: str, wanted: str) -> tuple[float, int]:
     """Return the factor from one unit to another, and the power of the clock that goes with it.
 
     A value in `given` times the factor times ``clock ** power`` (clock in Hz) is in `wanted`.
@@ -203,9 +203,9 @@ def factor(given: str, wanted: str) -> tuple[float, int]:
     UnitError
         If no factor relates them.
 
-    >>> factor("KiB", "B")
+    >>> conversion_factor("KiB", "B")
     (1024.0, 0)
-    >>> factor("ns", "cycle"), factor("MHz", "cycle/s")
+    >>> conversion_factor("ns", "cycle"), conversion_factor("MHz", "cycle/s")
     ((1e-09, 1), (1000000.0, 0))
     """
     if given == wanted:
@@ -213,11 +213,11 @@ def factor(given: str, wanted: str) -> tuple[float, int]:
     from_scale, from_dimension = _dimension(given)
     to_scale, to_dimension = _dimension(wanted)
     if from_dimension in _FREQUENCIES and to_dimension in _FREQUENCIES:
-        return ratio_of(from_scale, to_scale), 0  # 1 MHz is a million cycles per second
+        return divide_scales(from_scale, to_scale), 0  # 1 MHz is a million cycles per second
     power = clock_power(from_dimension, to_dimension)
     if power is None:
         raise UnitError(_misfit(given, from_dimension, wanted, to_dimension))
-    return ratio_of(from_scale, to_scale), int(power)
+    return divide_scales(from_scale, to_scale), int(power)
 
 
 def clock_power(given: Mapping[str, float], wanted: Mapping[str, float]) -> float | None:
@@ -233,16 +233,16 @@ def clock_power(given: Mapping[str, float], wanted: Mapping[str, float]) -> floa
     return None if any(abs(value) > _ROUNDING for value in left.values()) else power
 
 
-def ratio_of(given: float, wanted: float) -> float:
+def divide_scales(given: float, wanted: float) -> float:
     """Return the quotient of two scales, without the rounding of the division."""
     ratio = given / wanted
     return float(f"{ratio:.15g}") if math.isfinite(ratio) else ratio
 
 
-def scaled(written: str, scale: float) -> float:
+def scale_number(written: str, scale: float) -> float:
     """Return a number times a scale, computed in decimals.
 
-    >>> scaled("0.3", 1e-6)
+    >>> scale_number("0.3", 1e-6)
     3e-07
     """
     with decimal.localcontext(decimal.Context(prec=40, traps=[])):
@@ -291,7 +291,7 @@ def _swapped(
     return names[mine[0]], names[theirs[0]]
 
 
-def read(text: str, unit: str, clock: float | None = None) -> float:
+def read_value(text: str, unit: str, clock: float | None = None) -> float:
     """Read a number with a unit, such as ``"1.16 GHz"``, into the base unit.
 
     Parameters
@@ -308,15 +308,15 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     UnitError
         If the text is not a number, or its unit is unknown or does not fit.
 
-    >>> read("1 KiB", "B"), read("10 ns", "cycle", clock=1e9)
+    >>> read_value("1 KiB", "B"), read_value("10 ns", "cycle", clock=1e9)
     (1024.0, 10.0)
     """
-    number, written, rest = split(text)
+    number, written, rest = split_value(text)
     if math.isinf(number) and written[-1:].isdigit():
         raise UnitError(f"{text!r} is too large a number")
     if not rest:
         return number
-    scale, power = factor(rest, unit)
+    scale, power = conversion_factor(rest, unit)
     if power and clock is None:
         raise UnitError(
             f"{text!r} is {_clocked(rest)}, but {unit!r} is needed, and no clock relates them: "
@@ -336,13 +336,13 @@ def _clocked(unit: str) -> str:
     >>> _clocked("us"), _clocked("GB/s"), _clocked("cycle/B")
     ('in seconds', 'per second', 'in cycles')
     """
-    powers = base(unit)[1]
+    powers = resolve_unit(unit)[1]
     name, power = next((n, p) for n in ("time", "cycle") if (p := powers.get(f"[{n}]", 0)))
     word = "second" if name == "time" else name
     return f"in {word}s" if power > 0 else f"per {word}"
 
 
-def split(text: str) -> tuple[float, str, str]:
+def split_value(text: str) -> tuple[float, str, str]:
     """Split a text into its number, the number as written, and its unit (empty if it has none).
 
     The number is the longest one at the beginning of the text; nothing is converted.
@@ -352,7 +352,7 @@ def split(text: str) -> tuple[float, str, str]:
     UnitError
         If the text does not begin with a number.
 
-    >>> split("1.16 GHz"), split("5×10⁷ LUT")
+    >>> split_value("1.16 GHz"), split_value("5×10⁷ LUT")
     ((1.16, '1.16', 'GHz'), (50000000.0, '5e7', 'LUT'))
     """
     if len(text) > _LONGEST_TEXT:
@@ -421,7 +421,7 @@ def nearest_unit(text: str) -> str | None:
     >>> nearest_unit("LUTz"), nearest_unit("B/cyle"), nearest_unit("KB"), nearest_unit("shared")
     ('LUT', 'B/cycle', 'kB', None)
     """
-    prefixes, units = vocabulary()
+    prefixes, units = load_vocabulary()
     scaled = (p + s for p in prefixes for s in ("B", "s", "Hz", "LUT", "W", "J", "bit", "cycle"))
     known = [*units, *scaled]
     folded = {each.casefold(): each for each in reversed(known)}
@@ -451,14 +451,14 @@ def suggest_value(text: str, unit: str) -> str | None:
     ('41.67 ps/B', None)
     """
     try:
-        number, written, rest = split(text)
+        number, written, rest = split_value(text)
     except UnitError:
         return None
     near = rest if is_unit(rest) else _HABITS.get(rest) or nearest_unit(rest)
     if near is None:
         return None
     try:
-        factor(near, unit)
+        conversion_factor(near, unit)
     except UnitError:
         return _invert(number, near, unit)
     if near == rest:
@@ -468,8 +468,8 @@ def suggest_value(text: str, unit: str) -> str | None:
 
 def _invert(number: float, rate: str, unit: str) -> str | None:
     """Return the time per byte of a number of bytes per second; None if it is another unit."""
-    scale, dimension = base(rate)
-    wants = base(unit)[1]
+    scale, dimension = resolve_unit(rate)
+    wants = resolve_unit(unit)[1]
     if dimension != {"[information]": 1, "[time]": -1} or wants.get("[information]") != -1:
         return None
     seconds = 1 / (number * scale) if number * scale else math.inf

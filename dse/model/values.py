@@ -72,10 +72,10 @@ def show(value: float, unit: str, inside: Quantity | None = None) -> str:
     scale, shown = 1.0, unit
     if unit in PREFIXES and value and math.isfinite(value):
         scale, shown = _prefix(abs(value), unit)
-    text = number(value / scale)
+    text = show_number(value / scale)
     if inside is not None and inside.contains(value):
         for digits in range(4, _MAX_DIGITS + 1):
-            text = number(value / scale, digits)
+            text = show_number(value / scale, digits)
             if inside.contains(float(_plain(text)) * scale):
                 break
     return text if unit == "1" else f"{text} {shown}"
@@ -92,7 +92,7 @@ def show_apart(first: float, second: float, unit: str) -> tuple[str, str]:
         if first == second or texts[0] != texts[1]:
             break
         scale, shown = _prefix(abs(first), unit) if unit in PREFIXES and first else (1.0, unit)
-        numbers = [number(value / scale, digits) for value in (first, second)]
+        numbers = [show_number(value / scale, digits) for value in (first, second)]
         texts = numbers[0] + f" {shown}" * (unit != "1"), numbers[1] + f" {shown}" * (unit != "1")
     return texts
 
@@ -109,11 +109,11 @@ def _prefix(size: float, unit: str) -> tuple[float, str]:
     return scale, prefix + unit
 
 
-def number(value: float, digits: int = 4) -> str:
+def show_number(value: float, digits: int = 4) -> str:
     """Return a number in a number of digits; whole numbers below ten million in full.
 
-    >>> number(1234567.0), number(0.123456), number(12345.6), number(5e7), number(3.2194e-7)
-    ('1,234,567', '0.1235', '12,346', '5×10⁷', '3.219×10⁻⁷')
+    >>> [show_number(value) for value in (1234567.0, 0.123456, 12345.6, 5e7, 3.2194e-7)]
+    ['1,234,567', '0.1235', '12,346', '5×10⁷', '3.219×10⁻⁷']
     """
     size, most = abs(value), 10.0**digits - 0.5
     if size < 1e7 and value == round(value):
@@ -130,19 +130,21 @@ def _powered(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a number from `number` in the form that `float` reads."""
+    """Return a number from `show_number` in the form that `float` reads."""
     head, times, power = text.replace(",", "").partition("×10")
     back = {new: old for old, new in SUPERSCRIPT.items()}
     return f"{head}e{power.translate(back)}" if times else head
 
 
-def decimals(values: ArrayLike) -> int | None:
+def choose_decimals(values: ArrayLike) -> int | None:
     """Return the number of decimals that align a column; None if the range is too wide.
 
     The smallest gets three digits.
 
-    >>> decimals([18.93, 4.535, 1.078]), decimals([3.0, 20_000.0]), decimals([1e-6, 1.5])
-    (2, 0, None)
+    >>> choose_decimals([18.93, 4.535, 1.078]), choose_decimals([3.0, 20_000.0])
+    (2, 0)
+    >>> choose_decimals([1e-6, 1.5]) is None
+    True
     """
     x = np.asarray(values, dtype=np.float64)
     x = np.abs(x[np.isfinite(x)])
@@ -154,27 +156,33 @@ def decimals(values: ArrayLike) -> int | None:
     return max(0, 2 - math.floor(math.log10(x.min())))
 
 
-def aligned(values: ArrayLike) -> list[str]:
+def align_numbers(values: ArrayLike) -> list[str]:
     """Return a column of numbers with aligned decimal points.
 
-    >>> aligned([18.934, 4.5351, np.inf]), aligned([1e-6, 1.5])
+    >>> align_numbers([18.934, 4.5351, np.inf]), align_numbers([1e-6, 1.5])
     (['18.93', '4.54', '∞'], ['1×10⁻⁶', '1.5'])
     """
-    places = decimals(values)
+    places = choose_decimals(values)
     return [
-        infinite_word("") if x == np.inf else number(x) if places is None else f"{x:,.{places}f}"
+        infinite_word("")
+        if x == np.inf
+        else show_number(x)
+        if places is None
+        else f"{x:,.{places}f}"
         for x in np.asarray(values, dtype=np.float64).tolist()
     ]
 
 
-def prefixed(values: ArrayLike, unit: str) -> tuple[float, str]:
+def choose_prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
     """Return the scale and the prefixed unit that suit the median of some values.
 
     A unit that takes no prefix gets a power of ten, if the values are far from 1.
 
-    >>> prefixed([2e-7, 3e-7], "s"), prefixed([4096.0], "B"), prefixed([4096.0], "cycle")
-    ((1e-09, 'ns'), (1024.0, 'KiB'), (1.0, 'cycle'))
-    >>> prefixed([6.67e7], "element/s")
+    >>> choose_prefix([2e-7, 3e-7], "s"), choose_prefix([4096.0], "B")
+    ((1e-09, 'ns'), (1024.0, 'KiB'))
+    >>> choose_prefix([4096.0], "cycle")
+    (1.0, 'cycle')
+    >>> choose_prefix([6.67e7], "element/s")
     (1000000.0, '10⁶ element/s')
     """
     table = PREFIXES.get(unit, {})
@@ -193,19 +201,19 @@ def prefixed(values: ArrayLike, unit: str) -> tuple[float, str]:
     return scale, prefix + unit
 
 
-def titled(name: str, unit: str) -> str:
+def add_unit(name: str, unit: str) -> str:
     """Return a name with its unit; only the name if the unit is 1.
 
-    >>> titled("latency", "ns"), titled("speedup", "1")
+    >>> add_unit("latency", "ns"), add_unit("speedup", "1")
     ('latency [ns]', 'speedup')
     """
     return name if unit in ("1", "") else f"{name} [{unit}]"
 
 
-def short(value: float) -> str:
+def shorten_number(value: float) -> str:
     """Return a number in few characters.
 
-    >>> short(1234567.0), short(0.5), short(float("nan"))
+    >>> shorten_number(1234567.0), shorten_number(0.5), shorten_number(float("nan"))
     ('1.23M', '0.5', '')
     """
     if not math.isfinite(value):
@@ -216,10 +224,10 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def count(value: int) -> str:
+def show_count(value: int) -> str:
     """Return a count as text, with separators.
 
-    >>> count(1234567), count(10**20)
+    >>> show_count(1234567), show_count(10**20)
     ('1,234,567', 'about 1×10²⁰')
     """
     if value < 10**15:
@@ -234,48 +242,50 @@ def plural(value: int, one: str, many: str = "") -> str:
     >>> plural(1, "design"), plural(1200, "design"), plural(0, "box", "boxes")
     ('1 design', '1,200 designs', '0 boxes')
     """
-    return f"{count(value)} {one if value == 1 else many or one + 's'}"
+    return f"{show_count(value)} {one if value == 1 else many or one + 's'}"
 
 
-def worded(name: str) -> str:
+def word_name(name: str) -> str:
     """Return the name of a quantity in words.
 
-    >>> worded("interface_latency")
+    >>> word_name("interface_latency")
     'interface latency'
     """
     return name.replace("_", " ")
 
 
-def listed(words: Iterable[str], last: str = "and") -> str:
+def join_words(words: Iterable[str], last: str = "and") -> str:
     """Return words as an enumeration.
 
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"], "or")
+    >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"], "or")
     ('a', 'a and b', 'a, b or c')
     """
     every = list(words)
     return f" {last} ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
 
 
-def percent(fraction: float, digits: int = 3) -> str:
+def show_percent(fraction: float, digits: int = 3) -> str:
     """Return a fraction in percent; one above 1 as a factor.
 
     A part is never shown as nothing or as all.
 
-    >>> percent(0.0123), percent(0.99999), percent(0.126, digits=2), percent(3.5)
-    ('1.23 %', '99.9 %', '13 %', 'a factor of 4.5')
+    >>> show_percent(0.0123), show_percent(0.99999), show_percent(0.126, digits=2)
+    ('1.23 %', '99.9 %', '13 %')
+    >>> show_percent(3.5)
+    'a factor of 4.5'
     """
     if fraction > 1:
         return f"a factor of {1 + fraction:.{digits}g}"
     shown = min(fraction, 1 - 10.0**-digits) if fraction < 1 else fraction
-    return f"{number(100 * shown, digits)} %"
+    return f"{show_number(100 * shown, digits)} %"
 
 
-def conditioned(name: str, condition: str) -> str:
+def add_conditions(name: str, condition: str) -> str:
     """Return a quantity with its conditions; a condition on one input shows only the value.
 
-    >>> conditioned("speedup", "at granularity = 1 KiB"), conditioned("area", "")
+    >>> add_conditions("speedup", "at granularity = 1 KiB"), add_conditions("area", "")
     ('speedup at 1 KiB', 'area')
-    >>> conditioned("speedup", "mean over workload")
+    >>> add_conditions("speedup", "mean over workload")
     'speedup, mean over workload'
     """
     head, equals, value = condition.partition(" = ")
@@ -284,10 +294,10 @@ def conditioned(name: str, condition: str) -> str:
     return name if not condition or name.endswith(condition) else f"{name}, {condition}"
 
 
-def change(before: str, after: str) -> str:
+def show_change(before: str, after: str) -> str:
     """Return two values as a change, with their common unit once.
 
-    >>> change("10 cycle", "1 cycle"), change("never", "16 B")
+    >>> show_change("10 cycle", "1 cycle"), show_change("never", "16 B")
     ('10 → 1 cycle', 'never → 16 B')
     """
     number, _, unit = before.partition(" ")
@@ -295,11 +305,11 @@ def change(before: str, after: str) -> str:
     return f"{number if common else before} → {after}"
 
 
-def cell(value: Any) -> str:
+def show_cell(value: Any) -> str:
     """Return a value for a cell of a table: four digits, whole numbers in full.
 
-    >>> cell(1234567), cell(1234.5), cell(0.123456), cell(float("inf")), cell("SL1"), cell(True)
-    ('1,234,567', '1,234', '0.1235', '∞', 'SL1', 'yes')
+    >>> [show_cell(value) for value in (1234567, 1234.5, 0.123456, float("inf"), "SL1", True)]
+    ['1,234,567', '1,234', '0.1235', '∞', 'SL1', 'yes']
     """
     if isinstance(value, str):
         return value
@@ -317,18 +327,18 @@ def cell(value: Any) -> str:
     return f"{x:,.0f}" if 999.5 <= abs(x) < 1e15 else _powered(f"{x:.4g}")
 
 
-def as_data(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value for JSON; infinities become "inf" and "-inf", which `float` reads.
 
-    >>> as_data({"a": (1.5, np.inf), "b": np.array([np.nan, 2])})
+    >>> json_value({"a": (1.5, np.inf), "b": np.array([np.nan, 2])})
     {'a': [1.5, 'inf'], 'b': [None, 2.0]}
     """
     if isinstance(value, Mapping):
-        return {str(key): as_data(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [as_data(item) for item in value]
+        return [json_value(item) for item in value]
     if hasattr(value, "item") and not isinstance(value, str):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -343,14 +353,16 @@ _COUNTED = ("cycle", "instruction", "element", "call")
 """Units that are words: they take an "s" in the plural."""
 
 
-def amount(value: float, unit: str) -> str:
+def show_amount(value: float, unit: str) -> str:
     """Return a value with its unit in three or four digits, for a sentence.
 
-    >>> amount(237188.0, "LUT"), amount(2.612e7, "cycle"), amount(9.76, "1"), amount(1.0, "call")
-    ('237,000 LUT', '26.1 million cycles', '9.76', '1 call')
-    >>> amount(3.219e-7, "s"), amount(float("inf"), "B"), amount(0.99996, "1")
+    >>> show_amount(237188.0, "LUT"), show_amount(2.612e7, "cycle")
+    ('237,000 LUT', '26.1 million cycles')
+    >>> show_amount(9.76, "1"), show_amount(1.0, "call")
+    ('9.76', '1 call')
+    >>> show_amount(3.219e-7, "s"), show_amount(float("inf"), "B"), show_amount(0.99996, "1")
     ('321.9 ns', 'never', '1')
-    >>> amount(7.945e-5, "1"), amount(1.16e15, "cycle")
+    >>> show_amount(7.945e-5, "1"), show_amount(1.16e15, "cycle")
     ('7.94×10⁻⁵', '1,160 trillion cycles')
     """
     if not math.isfinite(value):
@@ -359,7 +371,9 @@ def amount(value: float, unit: str) -> str:
         return show(value, unit)
     scale, word = next(((s, w) for s, w in _GREAT if abs(value) >= s), (1.0, ""))
     rounded = _rounded(value / scale)
-    text = f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e7 or not rounded else number(rounded, 3)
+    text = (
+        f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e7 or not rounded else show_number(rounded, 3)
+    )
     first, slash, rest = unit.partition("/")
     if first in _COUNTED and text != "1":
         unit = f"{first}s{slash}{rest}"

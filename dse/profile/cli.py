@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dse.options import Readable, Written, option
+from dse.options import FileName, Written, option
 
 if TYPE_CHECKING:
     from dse.profile.document import CacheLevels, Profile
@@ -47,7 +47,7 @@ class ProfileCommand(click.Command):
     nargs=-1,
     required=True,
     metavar="SOURCE... [-- ARGUMENT...]",
-    type=Readable(),
+    type=FileName(),
 )
 @option(
     "-o",
@@ -170,13 +170,13 @@ def profile(
 def _measured(
     sources: tuple[Path, ...], arguments: tuple[str, ...], settings: dict[str, Any], quiet: bool
 ) -> Profile:
-    from dse.profile.command import USUAL, Options, profile_program
+    from dse.profile.command import USUAL, ProfileOptions, profile_program
     from dse.profile.run.run import Limits, exit_on_signals, report_progress
 
     caches: tuple[CacheLevels, ...] = tuple(_cache(text) for text in settings["caches"]) or (USUAL,)
     names = settings["functions"]
     memory = settings["memory_limit"]
-    options = Options(
+    options = ProfileOptions(
         sources=sources,
         arguments=arguments,
         caches=() if settings["no_cache"] else caches,
@@ -274,8 +274,8 @@ def _size(text: str, option: str) -> int:
 
 
 def _summary(found: Profile, target: Path) -> None:
-    from dse.model.values import percent, plural
-    from dse.profile.show.text import library_words, thread_lines
+    from dse.model.values import plural, show_percent
+    from dse.profile.show.text import describe_library, thread_lines
 
     run, share = found.run, found.unaccounted.share
     executed = sum(block.executions for block in found.blocks)
@@ -291,10 +291,12 @@ def _summary(found: Profile, target: Path) -> None:
         )
     elif run.exit_status:
         lines.append(f"  the program ended with exit status {run.exit_status}")
-    if words := library_words(found):
+    if words := describe_library(found):
         lines.append(f"  {words}")
     if share:
-        lines.append(f"  unaccounted: {percent(share)} of the bytes read have an unknown writer")
+        lines.append(
+            f"  unaccounted: {show_percent(share)} of the bytes read have an unknown writer"
+        )
     if names := [f.name for f in found.unaccounted.functions]:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         lines.append(f"  library functions of unknown effect: {', '.join(names[:5])}{more}")

@@ -18,24 +18,24 @@ from typing import IO, Any
 from dse.problems import InputError, Problem, nearest
 from dse.profile.build.build import Job, build_object
 from dse.profile.build.effects import (
-    forewarned,
-    refuse,
+    refuse_function,
     refuse_library_thread,
     refuse_parallel,
+    warn_before_run,
 )
 from dse.profile.build.elf import write_sparse
-from dse.profile.build.frontend import link_program, modelled_functions
-from dse.profile.build.idle import without_idle
+from dse.profile.build.frontend import link_program, list_modelled_functions
+from dse.profile.build.idle import remove_idle_hooks
 from dse.profile.build.kept import build_kept
 from dse.profile.build.runtime_options import (
-    cache_definition,
-    cache_problems,
+    check_caches,
     compile_runtime,
     compile_settings,
+    define_caches,
 )
 from dse.profile.build.threads import has_threads
 from dse.profile.build.toolchain import Choice, Toolchain, find_toolchain
-from dse.profile.compiler.parts import Parts, parts_of
+from dse.profile.compiler.parts import Parts, collect_parts
 from dse.profile.critical_path.build import build_timed_program
 from dse.profile.critical_path.measure import measure_critical_paths
 from dse.profile.document import (
@@ -47,12 +47,12 @@ from dse.profile.document import (
     Settings,
     Threads,
 )
-from dse.profile.errors import NotMeasuredError, cannot
+from dse.profile.errors import NotMeasuredError, source_error
 from dse.profile.library.cpu_time import compile_clocks, measure_cpu_fraction
 from dse.profile.library.measure import build_plain_program, measure_instructions
 from dse.profile.run.assembly import Assembly
 from dse.profile.run.inputs import keep_input
-from dse.profile.run.lines import with_lines
+from dse.profile.run.lines import add_lines
 from dse.profile.run.names import ORIGINS, function_names
 from dse.profile.run.result import read_result
 from dse.profile.run.run import Limits, Outcome, environment, run_program
@@ -72,7 +72,7 @@ NARROW = 2**16 - 2
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ProfileOptions:
     """Settings of a profile.
 
     Parameters
@@ -125,10 +125,10 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class InstrumentedProgram:
     """An instrumented program, ready to run again and again."""
 
-    options: Options
+    options: ProfileOptions
     executable: Path
     result: Path
     tables: dict[str, Any]
@@ -137,20 +137,22 @@ class Built:
     cxx: bool  # whether it is linked as C++
 
 
-def build_program(options: Options, folder: Path, trace: Path | None = None) -> Built:
+def build_program(
+    options: ProfileOptions, folder: Path, trace: Path | None = None
+) -> InstrumentedProgram:
     """Build the instrumented program in `folder`; with `trace`, it writes its full trace."""
     _check(options)
     folder = folder.resolve()
     toolchain = find_toolchain(options.compiler)
     given = options.sources, options.optimisation, options.flags, options.link_flags
-    parts = parts_of(*given, toolchain, folder)
+    parts = collect_parts(*given, toolchain, folder)
     result = folder / "result"
     job = Job(
         modules=[str(path) for path in parts.modules],
         object=str(folder / "program.o"),
         tables=str(folder / "tables.json"),
         trace=trace is not None,
-        modelled=list(modelled_functions()),
+        modelled=list(list_modelled_functions()),
     )
     tables = build_kept(job, folder) if parts.directory else build_object(job, folder)
     refuse_parallel(tables["foreign"])
@@ -159,7 +161,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     compile_settings(_framed(options, tables), region, files, folder / "settings.o")
     definitions: dict[str, str | int | None] = {}
     if options.caches:
-        name, value = cache_definition(options.caches).split("=", 1)
+        name, value = define_caches(options.caches).split("=", 1)
         definitions[name] = value
     if any(function["symbol"] == "main" for function in tables["functions"]):
         definitions["DSE_MAIN"] = None
@@ -181,16 +183,16 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     compile_runtime(toolchain, definitions, folder / "runtime.o")
     unread = () if "DSE_TREE" in definitions else ("__dse_work",)
     made, runtime = ((folder / name).read_bytes() for name in ("program.o", "runtime.o"))
-    write_sparse(folder / "program.o", without_idle(made, runtime, unread))
+    write_sparse(folder / "program.o", remove_idle_hooks(made, runtime, unread))
     executable = folder / parts.name
     # The program comes last: the heap begins behind it, and earlier sections cannot shift it.
     objects = (folder / "runtime.o", folder / "settings.o", folder / "program.o")
     link_program(toolchain, objects, executable, cxx, parts.arguments, parts.directory)
-    return Built(options, executable, result, tables, toolchain, parts, cxx)
+    return InstrumentedProgram(options, executable, result, tables, toolchain, parts, cxx)
 
 
-def measure(
-    built: Built,
+def measure_program(
+    built: InstrumentedProgram,
     arguments: tuple[str, ...] | None = None,
     stdin: IO[Any] | int | None = None,
     stdout: IO[Any] | int | None = None,
@@ -211,10 +213,10 @@ def measure(
     result = read_result(built.result)
     status = [int(x) for x in result.sections["status"]]
     if result.reason == "refused":
-        raise refuse(list(built.tables["foreign"])[status[1]])
+        raise refuse_function(list(built.tables["foreign"])[status[1]])
     if result.reason == "library thread":
         raise refuse_library_thread(function_names(built.tables)[status[1]])
-    assembly = Assembly(built.tables, result, frozenset(modelled_functions()))
+    assembly = Assembly(built.tables, result, frozenset(list_modelled_functions()))
     shadow = int(result.sections.get("shadow", [0])[0])
     parts = built.parts
     program = Program(
@@ -235,12 +237,12 @@ def measure(
     )
     run = _run(outcome, result.reason, status, shadow)
     paths = (f["path"] for f in built.tables["functions"] if not f["system"])
-    profile = with_lines(assembly.profile(program, settings, run), parts.sources, paths)
+    profile = add_lines(assembly.profile(program, settings, run), parts.sources, paths)
     return profile.model_copy(update={"notes": (*parts.notes, *profile.notes)})
 
 
 def profile_program(
-    options: Options,
+    options: ProfileOptions,
     stdin: IO[Any] | int | None = None,
     stdout: IO[Any] | int | None = None,
     progress: Callable[[float, int], None] | None = None,
@@ -257,14 +259,14 @@ def profile_program(
         folder = Path(name)
         built = build_program(options, folder)
         if notice:
-            for sentence in forewarned(built.tables["foreign"]):
+            for sentence in warn_before_run(built.tables["foreign"]):
                 notice(sentence)
         threads = has_threads(built.tables["foreign"])
         if not (options.critical_paths or options.libraries or threads):
-            return measure(built, stdin=stdin, stdout=stdout, progress=progress)
+            return measure_program(built, stdin=stdin, stdout=stdout, progress=progress)
         further = folder / "input"
         with keep_input(stdin, further) as first:
-            profile = measure(built, stdin=first, stdout=stdout, progress=progress)
+            profile = measure_program(built, stdin=first, stdout=stdout, progress=progress)
         if profile.threads:
             profile = _with_cpu_fraction(profile, profile.threads, built, further, folder, progress)
         if options.libraries:
@@ -277,7 +279,7 @@ def profile_program(
 def _with_cpu_fraction(
     profile: Profile,
     threads: Threads,
-    built: Built,
+    built: InstrumentedProgram,
     given: Path,
     folder: Path,
     progress: Callable[[float, int], None] | None,
@@ -302,7 +304,7 @@ def _with_cpu_fraction(
 
 def _with_libraries(
     profile: Profile,
-    built: Built,
+    built: InstrumentedProgram,
     given: Path,
     folder: Path,
     progress: Callable[[float, int], None] | None,
@@ -362,7 +364,7 @@ def libraries_matter(profile: Profile) -> bool:
 
 def _with_critical_paths(
     profile: Profile,
-    built: Built,
+    built: InstrumentedProgram,
     given: Path,
     folder: Path,
     progress: Callable[[float, int], None] | None,
@@ -406,8 +408,8 @@ def _run(outcome: Outcome, reason: str, status: list[int], shadow: int) -> Run:
     )
 
 
-def _check(options: Options) -> None:
-    problems = cache_problems(options.caches)
+def _check(options: ProfileOptions) -> None:
+    problems = check_caches(options.caches)
     if options.chunk not in (1, 2, 4, 8, 16, 32, 64):
         allowed = "1, 2, 4, 8, 16, 32 or 64 B"
         problems.append(Problem("chunk", f"a chunk of {options.chunk} B", allowed))
@@ -425,7 +427,7 @@ def _check(options: Options) -> None:
         raise InputError("profile", problems)
 
 
-def _framed(options: Options, tables: dict[str, Any]) -> list[bool]:
+def _framed(options: ProfileOptions, tables: dict[str, Any]) -> list[bool]:
     """Return for each function whether its calls are separate invocations."""
     own, foreign = tables["functions"], list(tables["foreign"])
     if options.functions is None:
@@ -446,7 +448,7 @@ def _number(name: str, tables: dict[str, Any]) -> int:
     for i, symbol in enumerate(tables["foreign"], len(tables["functions"])):
         if name in (names[i], symbol):
             return i
-    raise cannot(
+    raise source_error(
         "profile", f"the program has no function '{name}'", nearest(name, names[: -len(ORIGINS)])
     )
 
@@ -459,10 +461,10 @@ def _region(region: str, tables: dict[str, Any]) -> tuple[int, int, int, int]:
         region,
     )
     if not match:
-        raise cannot("profile", f"'{region}'", "f, f:3, f:3-5, f:3- or f..g", "region")
+        raise source_error("profile", f"'{region}'", "f, f:3, f:3-5, f:3- or f..g", "region")
     first = int(match["first"] or 1)
     last = int(match["last"] or 2**62) if match["to"] or not match["first"] else first
     if not 1 <= first <= last:
-        raise cannot("profile", f"'{region}'", "calls are counted from 1, upwards", "region")
+        raise source_error("profile", f"'{region}'", "calls are counted from 1, upwards", "region")
     stop = _number(match["stop"], tables) if match["stop"] else -1
     return _number(match["start"], tables), stop, first, last

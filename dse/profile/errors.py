@@ -5,10 +5,10 @@ from __future__ import annotations
 from dse.problems import InputError, Problem
 
 
-def cannot(source: str, message: str, remedy: str = "", where: str = "") -> InputError:
+def source_error(source: str, message: str, remedy: str = "", where: str = "") -> InputError:
     """Return the error of one problem with `source`.
 
-    >>> print(cannot("a.c", "no such file", "give a C or C++ source"))
+    >>> print(source_error("a.c", "no such file", "give a C or C++ source"))
     a.c: 1 problem
       no such file
           give a C or C++ source

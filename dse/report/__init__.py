@@ -1,11 +1,11 @@
 """The report: one file that explains a result in any browser, without a network.
 
-* `scales`: colours, titles and ticks, and the place of infinity
+* `scales`: colour scales, axes, ticks and the place of infinity, as plotly.js takes them
 * `front_view`: the designs in pictures, and the looks of each column
 * `figures`: the front for scripts, by plotly
-* `panels`: pictures and tables of a run, of a design and of sections
-* `plots`: curves, optimization regions, convergence, and the pictures of sections
-* `overview`: the answer, its reasons and its confidence, as data
+* `panels`: panels of a run and of a design, and the sections that models write
+* `plots`: plots of curves, regions and convergence, and of one part of a section
+* `overview`: the answer, its reasons, its confidence and the key numbers of a run, as data
 * `payload`: the data of the page as JSON, and the study of a selection
 * `page_assets`: style, scripts and policy of every page
 * `comparison`: the page of two runs, with ``comparison.html`` and ``comparison.js``

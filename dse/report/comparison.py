@@ -10,9 +10,9 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 from pandas.api.types import is_numeric_dtype
 
-from dse.model.values import show_value, worded
+from dse.model.values import show_value, word_name
 from dse.report.page_assets import embed, embed_policy, read_own, style
-from dse.report.payload import as_json, payload
+from dse.report.payload import payload, script_json
 from dse.result.compare import Comparison
 from dse.result.files import write_text
 from dse.result.record import Result
@@ -42,12 +42,12 @@ def write_comparison(comparison: Comparison, first: Result, second: Result, path
     text = environment.from_string(read_own("comparison.html")).render(
         comparison=comparison,
         rows=[
-            (worded(label), *_shown(comparison, label, row))
+            (word_name(label), *_shown(comparison, label, row))
             for label, row in comparison.rows().items()
         ],
         style=style(),
         policy=embed_policy(script),
-        scripts=embed(as_json(content), script),
+        scripts=embed(script_json(content), script),
     )
     write_text(path, text)
 

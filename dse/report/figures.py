@@ -13,10 +13,18 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dse.model.values import prefixed, show_value, titled
+from dse.model.values import add_unit, choose_prefix, show_value
 from dse.problems import InputError, Problem, nearest
-from dse.report.front_view import MANY, Shown, choose_designs, default_axes, describe_column
-from dse.report.scales import NEUTRAL, PALETTE, VALUES, color_scale, evenly, placed, plain
+from dse.report.front_view import MANY, ColumnLooks, choose_designs, default_axes, describe_column
+from dse.report.scales import (
+    NEUTRAL,
+    PALETTE,
+    VALUES,
+    color_scale,
+    escape_markup,
+    place_values,
+    select_evenly,
+)
 from dse.result.record import Result
 
 if TYPE_CHECKING:  # plotly's graph objects are loaded when the first of them is named
@@ -56,7 +64,7 @@ def front_figure(
     drawn = choose_designs(result)
     across, up, colored = (describe_column(result, drawn, name) for name in names)
     kind = go.Scattergl if len(drawn.designs) > MANY else go.Scatter
-    figure = go.Figure(layout={"template": "plotly_white", "title": plain(result.name)})
+    figure = go.Figure(layout={"template": "plotly_white", "title": escape_markup(result.name)})
     of_front = (
         f"{drawn.front:,} of {drawn.total:,}" if drawn.front < drawn.total else f"{drawn.front:,}"
     )
@@ -78,10 +86,10 @@ def front_figure(
     return figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
 
 
-def _before(result: Result, across: Shown, up: Shown) -> dict[str, Any]:
+def _before(result: Result, across: ColumnLooks, up: ColumnLooks) -> dict[str, Any]:
     """Return the front of another result on the axes of this one, in grey."""
     front = result.front.designs
-    front = front.iloc[evenly(np.arange(len(front)), MANY)]
+    front = front.iloc[select_evenly(np.arange(len(front)), MANY)]
     sides = [_places(each._replace(values=front[each.name].to_numpy())) for each in (across, up)]
     marker = {"color": NEUTRAL, "size": 7, "symbol": "circle-open"}
     return {"x": sides[0], "y": sides[1], "marker": marker, "hoverinfo": "skip"}
@@ -103,10 +111,10 @@ def sweep_figure(name: str, table: pd.DataFrame, objectives: Sequence[tuple[str,
     figure.update_layout(template="plotly_white", height=120 + 220 * len(objectives))
     for row, (objective, unit) in enumerate(objectives, 1):
         values = {word: table[f"{word} {objective}"].to_numpy() for word in ("best", "nash")}
-        scale, shown_unit = prefixed([*values["best"], *values["nash"]], unit)
+        scale, shown_unit = choose_prefix([*values["best"], *values["nash"]], unit)
         for (word, drawn), color in zip(values.items(), PALETTE, strict=False):
             line = go.Scatter(
-                x=[plain(str(value)) for value in table.index],
+                x=[escape_markup(str(value)) for value in table.index],
                 y=drawn / scale,
                 name=word,
                 mode="lines+markers",
@@ -115,24 +123,26 @@ def sweep_figure(name: str, table: pd.DataFrame, objectives: Sequence[tuple[str,
                 showlegend=row == 1,
             )
             figure.add_trace(line, row=row, col=1)
-        figure.update_yaxes(title_text=plain(titled(objective, shown_unit)), row=row, col=1)
+        figure.update_yaxes(
+            title_text=escape_markup(add_unit(objective, shown_unit)), row=row, col=1
+        )
     figure.update_xaxes(type="category")
-    figure.update_xaxes(title_text=plain(name), row=max(len(objectives), 1), col=1)
+    figure.update_xaxes(title_text=escape_markup(name), row=max(len(objectives), 1), col=1)
     return figure
 
 
-def _places(column: Shown, log: bool | None = None) -> Any:
+def _places(column: ColumnLooks, log: bool | None = None) -> Any:
     """Return the positions of the values of a column."""
     log = column.log if log is None else log
     scale = column.scales[log]
     if scale is None:
-        return np.array([plain(option) for option in column.values], dtype=object)
-    return placed(column.values / column.scale, scale.rail, log)
+        return np.array([escape_markup(option) for option in column.values], dtype=object)
+    return place_values(column.values / column.scale, scale.rail, log)
 
 
-def _axis(column: Shown) -> dict[str, Any]:
+def _axis(column: ColumnLooks) -> dict[str, Any]:
     scale = column.scales[column.log]
-    title = {"title": {"text": plain(column.axis)}}
+    title = {"title": {"text": escape_markup(column.axis)}}
     if scale is None:
         return title | {"type": "category"}
     looks = {"type": "linear", "exponentformat": "SI"}
@@ -147,7 +157,7 @@ def _axis(column: Shown) -> dict[str, Any]:
     )
 
 
-def _rails(figure: Figure, across: Shown, up: Shown) -> None:
+def _rails(figure: Figure, across: ColumnLooks, up: ColumnLooks) -> None:
     """Draw the lines on which infinite values lie, with their names."""
     for column, add, corner in (
         (across, figure.add_vline, "bottom left"),
@@ -160,14 +170,14 @@ def _rails(figure: Figure, across: Shown, up: Shown) -> None:
                 annotation_position=corner)  # fmt: skip
 
 
-def _colored(column: Shown, front: int) -> dict[str, Any]:
+def _colored(column: ColumnLooks, front: int) -> dict[str, Any]:
     """Return the markers of the front, coloured by a column."""
     scale = column.scales[column.color_log]
     if scale is None:
         codes, _ = pd.factorize(column.values, sort=True)
         return {"color": [PALETTE[code % len(PALETTE)] for code in codes[:front]], "size": 7}
     places = _places(column, column.color_log)[:front]
-    bar: dict[str, Any] = {"title": {"text": plain(column.title), "side": "right"}}
+    bar: dict[str, Any] = {"title": {"text": escape_markup(column.title), "side": "right"}}
     if scale.ticks is not None:
         bar |= {"tickvals": [at for at, _ in scale.ticks], "ticktext": [t for _, t in scale.ticks]}
     elif scale.whole is not None:
@@ -180,7 +190,7 @@ def _hover(result: Result, table: pd.DataFrame) -> dict[str, Any]:
     """Return what a point says on hover: the design's number and every column with its unit."""
     lines, texts = ["design %{customdata[0]}"], [table.index.astype(str).to_numpy(object)]
     for name in result.columns:
-        lines.append(plain(name) + f" = %{{customdata[{len(texts)}]}}")
+        lines.append(escape_markup(name) + f" = %{{customdata[{len(texts)}]}}")
         texts.append(_texts(result, name, table[name]))
     custom = np.column_stack(texts)
     return {"customdata": custom, "hovertemplate": "<br>".join(lines) + "<extra></extra>"}
@@ -193,5 +203,5 @@ def _texts(result: Result, name: str, values: pd.Series[Any]) -> Any:
     if pd.api.types.is_numeric_dtype(values.dtype):
         texts = [show_value(v, unit) for v in distinct]
     else:
-        texts = [plain(str(v)) for v in distinct]
+        texts = [escape_markup(str(v)) for v in distinct]
     return np.asarray(texts, dtype=object)[codes]

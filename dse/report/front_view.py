@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
-from dse.model.values import conditioned, decimals, infinite_word, prefixed, titled
-from dse.report.scales import Scale, evenly, scale_of, spans_decades
+from dse.model.values import add_conditions, add_unit, choose_decimals, choose_prefix, infinite_word
+from dse.report.scales import Scale, choose_scale, select_evenly, spans_decades
 from dse.result.record import Result
 
 MANY = 3_000
@@ -29,7 +29,7 @@ _MIN_EXPLAINED = 0.1  # of the variance: a variable that explains less does not 
 _OTHERS = 4_000  # dominated designs, to show how they lie
 
 
-class Held(NamedTuple):
+class DrawnDesigns(NamedTuple):
     """The designs in pictures.
 
     Attributes
@@ -53,7 +53,7 @@ class Held(NamedTuple):
 
 def choose_designs(
     result: Result, explained: Collection[int] = (), most: int | None = None
-) -> Held:
+) -> DrawnDesigns:
     """Choose the designs to draw.
 
     A thinned front keeps the best, Nash and explained designs.
@@ -77,12 +77,12 @@ def choose_designs(
         always = np.flatnonzero(on_front & (wanted | result.designs.index.isin(list_best(result))))
         always = always if middle is None else np.union1d(always, middle)
         rest = np.delete(front, np.searchsorted(front, always))
-        kept = np.union1d(evenly(rest, most - len(always)), always)
+        kept = np.union1d(select_evenly(rest, most - len(always)), always)
     others = np.flatnonzero(result.designs["feasible"].to_numpy(bool) & ~on_front)
-    more = np.union1d(evenly(others, _OTHERS), np.flatnonzero(wanted & ~on_front))
+    more = np.union1d(select_evenly(others, _OTHERS), np.flatnonzero(wanted & ~on_front))
     rows = np.concatenate([kept, more]).astype(np.int64)
     place = None if middle is None else int(np.searchsorted(kept, middle))
-    return Held(result.designs.iloc[rows], len(kept), len(front), place)
+    return DrawnDesigns(result.designs.iloc[rows], len(kept), len(front), place)
 
 
 def list_best(result: Result) -> list[int | None]:
@@ -92,7 +92,7 @@ def list_best(result: Result) -> list[int | None]:
     return [int(str(result.front.best(o.name).name)) for o in result.objectives]
 
 
-class Shown(NamedTuple):
+class ColumnLooks(NamedTuple):
     """The looks of a column.
 
     Attributes
@@ -139,32 +139,32 @@ class Shown(NamedTuple):
     values: NDArray[Any]
 
 
-def describe_column(result: Result, drawn: Held, name: str) -> Shown:
+def describe_column(result: Result, drawn: DrawnDesigns, name: str) -> ColumnLooks:
     """Return the looks of a column of the held designs."""
     column = result.columns[name]
     series = drawn.designs[name]
     about = (column.name, column.role, column.about)
     if not pd.api.types.is_numeric_dtype(series.dtype):
         options = series.astype(str).to_numpy(object)
-        return Shown(
+        return ColumnLooks(
             *about, "", name, name, 1.0, False, False, "∞", False, None, (None, None), options
         )
     values = series.to_numpy(np.float64)
-    scale, unit = prefixed(values, column.unit)
-    title, infinite = titled(name, unit), infinite_word(column.unit)
+    scale, unit = choose_prefix(values, column.unit)
+    title, infinite = add_unit(name, unit), infinite_word(column.unit)
     objective = next((o for o in result.objectives if o.name == name), None)
     axis = title if objective is None else _heading(objective, unit)
     feasible = values[drawn.designs["feasible"].to_numpy(bool)]  # others do not choose the scale
     positive = not (feasible <= 0).any()
     linear, logarithmic = (
-        scale_of(values / scale, drawn.front, log, infinite) if positive or not log else None
+        choose_scale(values / scale, drawn.front, log, infinite) if positive or not log else None
         for log in (False, True)
     )
     near = values[: drawn.front]
     near = near[np.isfinite(near)]
     color_log = positive and bool(near.size) and bool(near.max() > 10 * near.min())
     log = positive and spans_decades(feasible)
-    return Shown(
+    return ColumnLooks(
         *about,
         unit=column.unit,
         title=title,
@@ -174,7 +174,7 @@ def describe_column(result: Result, drawn: Held, name: str) -> Shown:
         color_log=color_log,
         infinite=infinite,
         number=True,
-        decimals=decimals(near / scale),
+        decimals=choose_decimals(near / scale),
         scales=(linear, logarithmic),
         values=values,
     )
@@ -183,7 +183,9 @@ def describe_column(result: Result, drawn: Held, name: str) -> Shown:
 def _heading(objective: Objective, unit: str) -> str:
     """Return what an axis of an objective is called: with its conditions and the better way."""
     way = "higher" if objective.direction == "maximize" else "lower"
-    return f"{titled(conditioned(objective.name, objective.condition), unit)} · {way} is better"
+    return (
+        f"{add_unit(add_conditions(objective.name, objective.condition), unit)} · {way} is better"
+    )
 
 
 def default_axes(result: Result) -> tuple[str, str, str]:
@@ -197,7 +199,7 @@ def default_axes(result: Result) -> tuple[str, str, str]:
     against the first variable that varies.
     """
     designs = result.front.designs
-    front = designs.iloc[evenly(np.arange(len(designs)), MOST)]
+    front = designs.iloc[select_evenly(np.arange(len(designs)), MOST)]
     names = [objective.name for objective in result.objectives]
     variables = [n for n, column in result.columns.items() if column.role == "variable"]
     varied = [n for n in [*names, *variables] if len(pd.unique(front[n])) > 1]

@@ -27,7 +27,7 @@ from dse.explain.recommendation import Answer, Selection, select_designs
 from dse.explain.switch_points import SwitchPoints
 from dse.explain.targets import free_objectives
 from dse.model.quantity import Array
-from dse.model.values import as_data, percent, show, worded
+from dse.model.values import json_value, show, show_percent, word_name
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
@@ -162,7 +162,7 @@ def overview_data(overview: Overview) -> dict[str, Any]:
     return {
         "preferences": {
             "weights": dict(overview.preferences.weights),
-            "bounds": {b.objective: as_data(b.value) for b in overview.preferences.bounds},
+            "bounds": {b.objective: json_value(b.value) for b in overview.preferences.bounds},
             "excluded": {
                 name: [_written(option) for option in options]
                 for name, options in overview.preferences.excluded.items()
@@ -170,12 +170,12 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         },
         "free": overview.free,
         "main": overview.main,
-        "bounds": [[name, sign, as_data(value)] for name, sign, value in overview.bounds],
+        "bounds": [[name, sign, json_value(value)] for name, sign, value in overview.bounds],
         "blocks": [[block.variable, block.kind] for block in overview.blocks],
         "link": overview.link,
         "sharers": list(overview.sharers),
         "flags": list(overview.flags),
-        "limits": as_data(overview.limits),
+        "limits": json_value(overview.limits),
         "assumptions": list(overview.assumptions),
         "nearest": overview.nearest,
         "searched": list(overview.searched),
@@ -262,7 +262,7 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
     rows = []
     for check in [c for c in inputs.checks if c.shift >= _MIN_SHIFT][:_ASSUMPTIONS]:
         given, unit = check.given, check.given.unit or "1"
-        label = worded(given.label)
+        label = word_name(given.label)
         rows.append(
             {
                 "label": label,
@@ -270,8 +270,8 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
                 "provenance": given.provenance,
                 "range": " to ".join(show(end, unit) for end in check.ends),
                 "shift": check.shift,
-                "shown": percent(check.shift, 2),
-                "objective": worded(check.objective),
+                "shown": show_percent(check.shift, 2),
+                "objective": word_name(check.objective),
                 "switch": points.get(label, []),
             }
         )
@@ -291,4 +291,4 @@ def _assumed(inputs: InputProvenance) -> str:
     if not inputs.inputs:
         return ""
     fraction = inputs.provenances.get("assumed", 0) / len(inputs.inputs)
-    return f"Inputs: {percent(fraction, 2)} assumed"
+    return f"Inputs: {show_percent(fraction, 2)} assumed"

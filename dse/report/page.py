@@ -9,15 +9,15 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from dse.evaluate.graph_summary import Step
+from dse.evaluate.graph_summary import ModelStep
 from dse.explain.explanation import Explanation
 from dse.explain.importance import Slice
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
-from dse.model.values import count, percent, plural, show_value
+from dse.model.values import plural, show_count, show_percent, show_value
 from dse.report.overview import Overview
 from dse.report.page_assets import embed, embed_policy, read_own, style
-from dse.report.payload import as_json, payload
+from dse.report.payload import payload, script_json
 from dse.result.files import write_text
 from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_ground
@@ -41,7 +41,7 @@ def write_report(
     path: Path,
     study_text: str,
     sections: Sequence[Section] = (),
-    model_graph: Sequence[Step] = (),
+    model_graph: Sequence[ModelStep] = (),
     answer: Answer | None = None,
     overview: Overview | None = None,
     evidence: Sequence[Section] = (),
@@ -97,34 +97,36 @@ def write_report(
         grounds=[describe_ground(ground) for ground in result.certificate.rests_on],
         files=_files(result),
         explained=_explained(result, len(explanations)),
-        standing=standing(result.certificate),
+        standing=front_status(result.certificate),
         question=_question(result),
         assumed=overview.assumed,
-        stopped=stopped(result.certificate),
-        figures=key_figures(result),
+        stopped=explain_stop(result.certificate),
+        figures=list_key_numbers(result),
         constants=[
             (name, show_value(value, unit)) for name, (value, unit) in result.constants.items()
         ],
-        provenance=flat(result.provenance),
+        provenance=flatten_mapping(result.provenance),
         study_text=study_text,
         model_graph=model_graph,
         style=style(),
         policy=embed_policy(script),
-        scripts=embed(as_json(content), script),
+        scripts=embed(script_json(content), script),
     )
     write_text(path, text)
 
 
-def standing(certificate: Certificate) -> str:
+def front_status(certificate: Certificate) -> str:
     """Return in few words how far the front goes."""
-    designs = count(certificate.evaluated if certificate.designs is None else certificate.designs)
+    designs = show_count(
+        certificate.evaluated if certificate.designs is None else certificate.designs
+    )
     if not certificate.complete:
         if not certificate.non_dominated:
             return "No feasible design yet"
-        return f"Not complete: best of {count(certificate.evaluated)} designs"
+        return f"Not complete: best of {show_count(certificate.evaluated)} designs"
     decided = "decided by bounds" if certificate.boxes else "evaluated"
     if certificate.gap:
-        return f"Within {percent(certificate.gap)}: {designs} designs {decided}"
+        return f"Within {show_percent(certificate.gap)}: {designs} designs {decided}"
     return f"Complete: all {designs} designs {decided}"
 
 
@@ -162,42 +164,42 @@ def _files(result: Result) -> str:
     )
 
 
-def stopped(certificate: Certificate) -> str:
+def explain_stop(certificate: Certificate) -> str:
     """Return why the search ended, in a sentence."""
     return _STOPPED.get(certificate.stopped, f"The search stopped: {certificate.stopped}")
 
 
-def key_figures(result: Result) -> list[tuple[str, str]]:
+def list_key_numbers(result: Result) -> list[tuple[str, str]]:
     """Return the key numbers of a run, each with its name."""
     certificate = result.certificate
     space = certificate.designs
     figures = [
-        ("designs in the space", "continuous" if space is None else count(space)),
-        ("evaluated", count(certificate.evaluated)),
-        ("feasible", count(certificate.feasible)),
-        ("on the front", count(certificate.non_dominated)),
+        ("designs in the space", "continuous" if space is None else show_count(space)),
+        ("evaluated", show_count(certificate.evaluated)),
+        ("feasible", show_count(certificate.feasible)),
+        ("on the front", show_count(certificate.non_dominated)),
     ]
     if result.front.distinct < len(result.front):
-        figures.append(("distinct on the front", count(result.front.distinct)))
+        figures.append(("distinct on the front", show_count(result.front.distinct)))
     seconds = result.provenance.get("seconds")
     if isinstance(seconds, int | float):
         figures.append(("seconds", f"{seconds:,.3g}" if seconds < 1000 else f"{seconds:,.0f}"))
     return figures
 
 
-def flat(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def flatten_mapping(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Return a mapping of mappings and lists as lines of name and text.
 
-    >>> flat({"seed": 1, "versions": {"numpy": "2.4"}, "code": ["a.py", "b.py"]})
+    >>> flatten_mapping({"seed": 1, "versions": {"numpy": "2.4"}, "code": ["a.py", "b.py"]})
     [('seed', '1'), ('versions numpy', '2.4'), ('code', 'a.py, b.py')]
-    >>> flat({"loaded_code": {"my_model.py": "8eb3"}})
+    >>> flatten_mapping({"loaded_code": {"my_model.py": "8eb3"}})
     [('loaded code my_model.py', '8eb3')]
     """
     lines: list[tuple[str, str]] = []
     for key, value in content.items():
         name = prefix + (key if "." in key else key.replace("_", " "))  # files keep their names
         if isinstance(value, Mapping):
-            lines += flat(value, f"{name} ")
+            lines += flatten_mapping(value, f"{name} ")
         elif isinstance(value, list | tuple):
             lines.append((name, ", ".join(str(item) for item in value)))
         else:

@@ -11,7 +11,14 @@ import pandas as pd
 from dse.explain.curves import Curve, Regions, find_best_point
 from dse.explain.explanation import Explanation
 from dse.model.section import Heatmap, Section, SectionPart, Table, Tree
-from dse.model.values import cell, conditioned, decimals, number, show_value, worded
+from dse.model.values import (
+    add_conditions,
+    choose_decimals,
+    show_cell,
+    show_number,
+    show_value,
+    word_name,
+)
 from dse.report.plots import (
     convergence_plot,
     curve_plot,
@@ -53,7 +60,7 @@ def panel(
     heatmap, tree : optional
         See `plots.heatmap_cells` and `plots.tree_blocks`.
     table : dict, optional
-        See `table_of`; next to the picture if there are both.
+        See `make_table`; next to the picture if there are both.
     wide : bool
         Whether the picture needs the whole width.
     """
@@ -71,7 +78,7 @@ def panel(
     }
 
 
-def table_of(
+def make_table(
     columns: Sequence[str],
     numbers: Sequence[bool],
     rows: Sequence[Sequence[str | tuple[str, str]]],
@@ -124,7 +131,7 @@ def _scenarios(explanation: Explanation) -> list[Panel]:
     rows = [(s.objective, s.scenario, show_value(s.value, s.unit)) for s in explanation.scenarios]
     if not rows:
         return []
-    table = table_of(("objective", "scenario", "value"), (False, False, True), rows)
+    table = make_table(("objective", "scenario", "value"), (False, False, True), rows)
     return [panel("scenarios-0", "In each scenario", table=table)]
 
 
@@ -136,13 +143,13 @@ def _regions_panel(regions: Regions, i: int) -> Panel:
     rows = [(words, "; ".join(mine)) for words, mine in ranges.items()]
     label = {region.words: region.label for region in regions.regions}
     swatches = [colors.get(label[words]) for words in ranges]
-    table = table_of(("limited by", worded(regions.axis)), (False, False), rows, swatches)
-    what = conditioned(worded(regions.objective), regions.condition)
+    table = make_table(("limited by", word_name(regions.axis)), (False, False), rows, swatches)
+    what = add_conditions(word_name(regions.objective), regions.condition)
     note = (
-        f"An input limits if {what} improves by at least {number(100 * regions.threshold)} % once "
-        f"the input is {number(regions.factor)}× better."
+        f"An input limits if {what} improves by at least {show_number(100 * regions.threshold)} % "
+        f"once the input is {show_number(regions.factor)}× better."
     )
-    title = f"{what[:1].upper()}{what[1:]} along {worded(regions.axis)}"
+    title = f"{what[:1].upper()}{what[1:]} along {word_name(regions.axis)}"
     return panel(f"regions-{i}", title, note, plot=regions_plot(regions), table=table)
 
 
@@ -166,12 +173,12 @@ def _curve_panel(curve: Curve, i: int) -> Panel:
     if any(np.isposinf(line.values).any() for line in curve.lines):
         note += " Lines have gaps where a quantity is infinite (shaded)."
     height = 130 + 250 * len({line.unit for line in curve.lines})
-    table = table_of(heads, (False, True, True, True), rows)
+    table = make_table(heads, (False, True, True, True), rows)
     plot = curve_plot(curve)
     return panel(f"curve-{i}", curve.name, note.strip(), plot=plot, height=height, table=table)
 
 
-def written(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:
+def write_sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:
     """Return the sections, and the errors of sections that could not be written."""
     found, failed = [], []
     for name, write in study.sections if len(result.front) else ():
@@ -216,20 +223,20 @@ def _table(rows: pd.DataFrame) -> dict[str, Any]:
         for kind in table.dtypes
     ]
     columns = [
-        _numbers(table.iloc[:, i]) if number else [cell(value) for value in table.iloc[:, i]]
+        _numbers(table.iloc[:, i]) if number else [show_cell(value) for value in table.iloc[:, i]]
         for i, number in enumerate(numbers)
     ]
     cells = [list(row) for row in zip(*columns, strict=True)]
-    return table_of([str(name) for name in table.columns], numbers, cells)
+    return make_table([str(name) for name in table.columns], numbers, cells)
 
 
 def _numbers(column: pd.Series[Any]) -> list[str]:
     """Return numbers with their points below one another, unless they span too much for that."""
     values = column.to_numpy(np.float64, na_value=np.nan)
-    places = decimals(values)
+    places = choose_decimals(values)
     if places is None:
-        return [cell(value) for value in column]
+        return [show_cell(value) for value in column]
     rounded = values[np.isfinite(values)].round(places)
     while places and (rounded == rounded.round(places - 1)).all():  # as they were given
         places -= 1
-    return [f"{v:,.{places}f}" if np.isfinite(v) else cell(v) for v in values.tolist()]
+    return [f"{v:,.{places}f}" if np.isfinite(v) else show_cell(v) for v in values.tolist()]

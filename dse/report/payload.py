@@ -27,14 +27,14 @@ from dse.explain.explanation import Explanation
 from dse.explain.importance import Slice
 from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
-from dse.model.units import UnitError, read, vocabulary
-from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, show_value
+from dse.model.units import UnitError, load_vocabulary, read_value
+from dse.model.values import INFINITE, PREFIXES, add_conditions, json_value, show_change, show_value
 from dse.report.front_view import (
     HELD,
     MANY,
     MOST,
-    Held,
-    Shown,
+    ColumnLooks,
+    DrawnDesigns,
     choose_designs,
     default_axes,
     describe_column,
@@ -74,7 +74,7 @@ def payload(
         "objectives": [
             {
                 "name": o.name,
-                "label": conditioned(o.name, o.condition),
+                "label": add_conditions(o.name, o.condition),
                 "direction": o.direction,
                 "condition": o.condition,
                 "weight": o.weight,
@@ -104,9 +104,9 @@ def payload(
         "neutral": NEUTRAL,
         "colorscale": color_scale(VALUES),
         "overview": overview_data(overview) | _front_data(overview, drawn),
-        "units": dict(zip(("prefixes", "units"), vocabulary(), strict=True)),
+        "units": dict(zip(("prefixes", "units"), load_vocabulary(), strict=True)),
         "clock": result.constants["clock"][0] if "clock" in result.constants else None,
-        "narrow": narrow(result, study_text),
+        "narrow": narrowing_data(result, study_text),
         "restudy": remove_table(study_text, "recommend"),
         "prefixes": PREFIXES,
         "words": INFINITE,
@@ -123,13 +123,13 @@ def payload(
     }
 
 
-def _front_data(overview: Overview, drawn: Held) -> dict[str, Any]:
+def _front_data(overview: Overview, drawn: DrawnDesigns) -> dict[str, Any]:
     """Return by row of the front: which are rejected, and their counts of engines."""
     numbers = drawn.designs.index[: drawn.front].tolist()
     counts = [overview.engines.get(number, np.nan) for number in numbers]
     return {
         "rejected": [row for row, number in enumerate(numbers) if number in overview.rejected],
-        "engines": as_data(counts) if overview.engines else [],
+        "engines": json_value(counts) if overview.engines else [],
     }
 
 
@@ -144,10 +144,10 @@ def _row(designs: pd.DataFrame, number: int) -> int:
     return int(np.flatnonzero(designs.index.to_numpy() == number)[0])
 
 
-def as_json(content: Any) -> str:
+def script_json(content: Any) -> str:
     r"""Return JSON that is safe inside a script element: no character there can end it.
 
-    >>> as_json({"name": "</script>"})
+    >>> script_json({"name": "</script>"})
     '{"name":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # ASCII: no U+2028 either
@@ -156,7 +156,7 @@ def as_json(content: Any) -> str:
     return text
 
 
-def _column(column: Shown) -> dict[str, Any]:
+def _column(column: ColumnLooks) -> dict[str, Any]:
     scales = [None if scale is None else scale._asdict() for scale in column.scales]
     return column._asdict() | {"scales": scales, "values": _packed(column.values)}
 
@@ -199,7 +199,7 @@ def _slice(piece: Slice) -> dict[str, Any]:
     return {
         "variable": piece.variable,
         "at": piece.values.tolist(),
-        "values": as_data(piece.objectives.tolist()),
+        "values": json_value(piece.objectives.tolist()),
         "feasible": piece.feasible.tolist(),
     }
 
@@ -212,7 +212,9 @@ def _change(item: Change) -> dict[str, Any]:
         "entry": item.kind != SPACE,
         "beneficial": item.beneficial,
         "trade": item.trade,
-        "effects": [[as_data(e.before), as_data(e.after), as_data(e.gain)] for e in item.effects],
+        "effects": [
+            [json_value(e.before), json_value(e.after), json_value(e.gain)] for e in item.effects
+        ],
     }
 
 
@@ -222,10 +224,10 @@ def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
         "objective": item.objective,
         "input": item.label,
         "who": item.set_by,
-        "change": change(*item.shown),
-        "effect": change(show_value(item.before, unit), show_value(item.after, unit)),
+        "change": show_change(*item.shown),
+        "effect": show_change(show_value(item.before, unit), show_value(item.after, unit)),
         "gained": item.gain_text,
-        "gain": as_data(item.gain),
+        "gain": json_value(item.gain),
         "bottleneck": item.bottleneck,
     }
 
@@ -238,7 +240,7 @@ def _breakdown(parts: Sequence[Part]) -> list[dict[str, Any]]:
             "sum": show_value(sum(part.value for part in mine), mine[0].unit),
             "unit": mine[0].unit,
             "condition": condition,
-            "parts": [[p.name, show_value(p.value, p.unit), as_data(p.share)] for p in mine],
+            "parts": [[p.name, show_value(p.value, p.unit), json_value(p.share)] for p in mine],
         }
         for (total, condition), mine in group_parts(parts).items()
     ]
@@ -254,7 +256,7 @@ _NOTE = """# Narrowed to designs that were selected in a report. Keep it in the 
 """
 
 
-def narrow(result: Result, text: str) -> dict[str, Any] | None:
+def narrowing_data(result: Result, text: str) -> dict[str, Any] | None:
     """Return what the page needs to narrow a study, None if it cannot.
 
     Parameters
@@ -316,7 +318,9 @@ def _variable(table: Mapping[str, Any], unit: str, clock: float | None) -> dict[
     kind = next(each for each in _KINDS if each in table)
     grid = None
     if kind in ("real", "values"):
-        numbers = [read(v, unit, clock) if isinstance(v, str) else float(v) for v in table[kind]]
+        numbers = [
+            read_value(v, unit, clock) if isinstance(v, str) else float(v) for v in table[kind]
+        ]
         table = {**table, kind: numbers}
         grid = numbers if kind == "values" else None
         if table.get("steps", _LISTED + 1) <= _LISTED:

@@ -12,16 +12,24 @@ from numpy.typing import NDArray
 from dse.explain.curves import Curve, Line, Regions, find_best_point
 from dse.model.quantity import Array
 from dse.model.section import Bars, Heatmap, Lines, Tree
-from dse.model.values import infinite_word, number, prefixed, short, show, titled, worded
+from dse.model.values import (
+    add_unit,
+    choose_prefix,
+    infinite_word,
+    shorten_number,
+    show,
+    show_number,
+    word_name,
+)
 from dse.report.scales import (
     NEUTRAL,
     PALETTE,
     Plot,
     byte_ticks,
+    escape_markup,
     ink_on,
     log_ticks,
-    packed,
-    plain,
+    pack_numbers,
     spans_decades,
 )
 
@@ -76,9 +84,9 @@ def curve_plot(curve: Curve) -> Plot:
 def _layout(curve: Curve, panels: list[_Panel], log: bool) -> tuple[dict[str, Any], float]:
     """Return the axes, the panels from the top down, and the scale of the horizontal one."""
     in_bytes = curve.axis_unit == "B" and log
-    scale, unit = (1.0, "") if in_bytes else prefixed(curve.grid, curve.axis_unit)
+    scale, unit = (1.0, "") if in_bytes else choose_prefix(curve.grid, curve.axis_unit)
     first, last = curve.grid[[0, -1]] / scale
-    horizontal = _axis(titled(curve.axis, unit), first, last, log, 0.03)
+    horizontal = _axis(add_unit(curve.axis, unit), first, last, log, 0.03)
     if in_bytes:
         horizontal |= byte_ticks(first, last)
     layout: dict[str, Any] = {
@@ -102,7 +110,7 @@ def _panel(curve: Curve, index: int, unit: str) -> _Panel:
     lines = tuple(i for i, line in enumerate(curve.lines) if line.unit == unit)
     drawn = [curve.lines[i] for i in lines]
     values = np.concatenate([line.values for line in drawn])
-    scale, shown = prefixed(values, unit)
+    scale, shown = choose_prefix(values, unit)
     edges = [v for line in drawn for v in (line.low, line.high) if v is not None]
     near = values[np.isfinite(values)]
     log = bool(near.size) and bool(near.min() > 0) and bool(near.max() > _TALL * near.min())
@@ -117,7 +125,7 @@ def _title(curve: Curve, panel: _Panel) -> str:
     names = [curve.lines[i].quantity for i in panel.lines]
     stem = min(names, key=len)
     if all(name == stem or name.startswith(f"{stem}_") for name in names):
-        return titled(stem, panel.unit)
+        return add_unit(stem, panel.unit)
     return f"[{panel.unit}]" if panel.unit not in ("1", "") else ""
 
 
@@ -126,7 +134,7 @@ def _axis(title: str, low: float, high: float, log: bool, margin: float) -> dict
     first, last = (float(np.log10(v)) if log else float(v) for v in (low, high))
     pad = margin * ((last - first) or abs(first) or 1.0)
     return {
-        "title": {"text": plain(title), "standoff": 8},
+        "title": {"text": escape_markup(title), "standoff": 8},
         "type": "log" if log else "linear",
         "range": [first - pad, last + pad],
         **(_ticks(first, last) if log else {}),
@@ -146,17 +154,21 @@ def _ticks(first: float, last: float) -> dict[str, Any]:
     inside = [v for v in places if first - 1e-9 <= np.log10(v) <= last + 1e-9]
     if len(inside) < 3:
         return {"nticks": 6, "exponentformat": "none"}
-    return {"tickmode": "array", "tickvals": inside, "ticktext": [number(v, 6) for v in inside]}
+    return {
+        "tickmode": "array",
+        "tickvals": inside,
+        "ticktext": [show_number(v, 6) for v in inside],
+    }
 
 
 def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, Any]]:
     """Return a line; or points over the band of their interval, if there is one."""
     unit = "" if panel.unit == "1" else f" {panel.unit}"
-    base = {"type": "scatter", "x": packed(x), "yaxis": panel.axis}
+    base = {"type": "scatter", "x": pack_numbers(x), "yaxis": panel.axis}
     hover = f"%{{y:,.4~g}}{unit}"
     series: dict[str, Any] = base | {
         "mode": "lines",
-        "name": plain(line.quantity),
+        "name": escape_markup(line.quantity),
         "y": _drawn(line.values, panel),
         "line": {"color": color, "width": 2},
     }
@@ -175,7 +187,7 @@ def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, A
     points = {
         "mode": "markers",
         "marker": {"color": color, "size": 5},
-        "customdata": packed(interval) | {"shape": f"{len(interval)}, 2"},
+        "customdata": pack_numbers(interval) | {"shape": f"{len(interval)}, 2"},
     }
     return [upper, lower, series | points | _hover(line, hover + between)]
 
@@ -183,14 +195,14 @@ def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, A
 def _hover(line: Line, value: str) -> dict[str, Any]:
     """Return the text on hover and the description of a line for the legend."""
     return {
-        "hovertemplate": f"{plain(line.quantity)} {value}<extra></extra>",
+        "hovertemplate": f"{escape_markup(line.quantity)} {value}<extra></extra>",
         "meta": line.about,
     }
 
 
 def _drawn(values: Array, panel: _Panel) -> dict[str, str]:
     keep = np.isfinite(values) & ((values > 0) if panel.log else True)
-    return packed(np.where(keep, values, np.nan) / panel.scale)
+    return pack_numbers(np.where(keep, values, np.nan) / panel.scale)
 
 
 def _marks(
@@ -213,7 +225,7 @@ def _marks(
             {
                 "type": "scatter",
                 "mode": "markers",
-                "name": plain(f"{point.word} {curve.lines[i].quantity}"),
+                "name": escape_markup(f"{point.word} {curve.lines[i].quantity}"),
                 "x": [x],
                 "y": [y],
                 "yaxis": panel.axis,
@@ -226,7 +238,7 @@ def _marks(
         text = f"{show(point.value, curve.lines[i].unit)} at {show(point.at, curve.axis_unit)}"
         labels.append(
             {
-                "text": plain(text),
+                "text": escape_markup(text),
                 "x": _place(x, log),
                 "y": _place(y, panel.log),
                 "yref": panel.axis,
@@ -261,7 +273,7 @@ def _infinite(
         notes.append(
             {
                 "text": infinite_word(lines[0].unit),
-                "hovertext": plain(", ".join(names)),
+                "hovertext": escape_markup(", ".join(names)),
                 "x": (_place(low, log) + _place(high, log)) / 2,
                 "y": 0.5,
                 "yref": f"{panel.axis} domain",
@@ -307,29 +319,29 @@ def regions_plot(regions: Regions) -> Plot:
     """Return the plot of an objective along an axis: a curve under a strip "limited by"."""
     log = spans_decades(regions.grid)
     in_bytes = regions.axis_unit == "B" and log
-    scale, unit = (1.0, "") if in_bytes else prefixed(regions.grid, regions.axis_unit)
-    height, shown = prefixed(regions.base, regions.unit)
+    scale, unit = (1.0, "") if in_bytes else choose_prefix(regions.grid, regions.axis_unit)
+    height, shown = choose_prefix(regions.base, regions.unit)
     tall = log and bool(np.nanmin(regions.base) > 0)
-    name = worded(regions.objective)
+    name = word_name(regions.objective)
     data = [
         {
             "type": "scatter",
             "mode": "lines",
-            "name": plain(name),
-            "x": packed(regions.grid / scale),
-            "y": packed(regions.base / height),
+            "name": escape_markup(name),
+            "x": pack_numbers(regions.grid / scale),
+            "y": pack_numbers(regions.base / height),
             "line": {"color": PALETTE[0], "width": 3},
-            "hovertemplate": f"{plain(name)} %{{y:,.4~g}}<extra></extra>",
+            "hovertemplate": f"{escape_markup(name)} %{{y:,.4~g}}<extra></extra>",
         }
     ]
     layout: dict[str, Any] = {
         "xaxis": {
-            "title": {"text": plain(titled(worded(regions.axis), unit))},
+            "title": {"text": escape_markup(add_unit(word_name(regions.axis), unit))},
             "type": "log" if log else "linear",
             **(byte_ticks(*regions.grid[[0, -1]]) if in_bytes else {}),
         },
         "yaxis": {
-            "title": {"text": plain(titled(name, shown))},
+            "title": {"text": escape_markup(add_unit(name, shown))},
             "type": "log" if tall else "linear",
             "automargin": True,
             "domain": [0, _STRIP[0] - 0.05],
@@ -386,12 +398,12 @@ def _strip(regions: Regions, scale: float, log: bool) -> Plot:
         line = {"color": NEUTRAL, "width": 1}
         shapes.append({"type": "rect", "fillcolor": color, "line": line} | place)
         width = np.log(last / first) if log else region.high - region.low
-        text = ", ".join(worded(name) for name in region.inputs)
+        text = ", ".join(word_name(name) for name in region.inputs)
         if text and _LETTER * len(text) < width / (ends[1] - ends[0]):
             middle = float(np.log10(first * last) / 2) if log else (first + last) / 2
             at = {"x": middle, "y": (low + high) / 2, "yref": "paper", "yanchor": "middle"}
             font = {"size": 11, "color": ink_on(color)}
-            notes.append({"text": plain(text), "font": font, "showarrow": False} | at)
+            notes.append({"text": escape_markup(text), "font": font, "showarrow": False} | at)
     return {"shapes": shapes, "annotations": notes}
 
 
@@ -400,7 +412,7 @@ def _strip(regions: Regions, scale: float, log: bool) -> Plot:
 
 def convergence_plot(table: pd.DataFrame) -> Plot:
     """Return the plot of front size and hypervolume over the evaluated designs."""
-    x = packed(table["evaluations"])
+    x = pack_numbers(table["evaluations"])
     series = (
         ("hypervolume (share of the final)", table["hypervolume"], PALETTE[0], "y"),
         ("designs on the front", table["front"], PALETTE[1], "y2"),
@@ -411,7 +423,7 @@ def convergence_plot(table: pd.DataFrame) -> Plot:
             "mode": "lines",
             "name": name,
             "x": x,
-            "y": packed(values),
+            "y": pack_numbers(values),
             "yaxis": which,
             "line": {"color": color, "width": 2},
         }
@@ -450,7 +462,7 @@ def _lines(part: Lines) -> Plot:
             {
                 "type": "scatter",
                 "mode": "lines+markers" if len(x) <= _MARKED else "lines",
-                "name": plain(name),
+                "name": escape_markup(name),
                 "x": _numbers(x),
                 "y": _numbers(y),
                 "line": {"color": PALETTE[i % len(PALETTE)], "width": 2, "dash": dash},
@@ -467,7 +479,7 @@ def _lines(part: Lines) -> Plot:
 
 
 def _section_axis(title: str, log: bool, series: list[Any]) -> dict[str, Any]:
-    axis: dict[str, Any] = {"title": {"text": plain(title)}, "automargin": True}
+    axis: dict[str, Any] = {"title": {"text": escape_markup(title)}, "automargin": True}
     if not log:
         return axis | {"exponentformat": "SI", "separatethousands": True}
     values = np.array([v for each in series for v in np.ravel(np.asarray(each, np.float64))])
@@ -480,8 +492,8 @@ def _bars(part: Bars) -> Plot:
     data = [
         {
             "type": "bar",
-            "name": plain(name),
-            "x": [plain(category) for category in part.categories],
+            "name": escape_markup(name),
+            "x": [escape_markup(category) for category in part.categories],
             "y": _numbers(np.asarray(values, dtype=np.float64)),
             "marker": {"color": PALETTE[i % len(PALETTE)]},
             "hovertemplate": "%{y:.4~s}",
@@ -506,7 +518,7 @@ def heatmap_cells(part: Heatmap) -> dict[str, Any]:
     without a value is None.
     """
     values = np.array(part.values, dtype=np.float64)
-    scale, unit = prefixed(values, part.unit)
+    scale, unit = choose_prefix(values, part.unit)
     shown = values / scale
     if part.log:
         shown[~(shown > 0)] = np.nan
@@ -521,12 +533,12 @@ def heatmap_cells(part: Heatmap) -> dict[str, Any]:
         if not np.isfinite(value):
             return None
         hover = f"{part.rows[row]} → {part.columns[column]}: {show(values[row, column], part.unit)}"
-        return short(value) if written else "", round(float(place[row, column]), 3), hover
+        return shorten_number(value) if written else "", round(float(place[row, column]), 3), hover
 
     rows, columns = range(len(part.rows)), range(len(part.columns))
     return {
         "unit": "" if unit == "1" else unit,
-        "ends": [number(low), number(high)],
+        "ends": [show_number(low), show_number(high)],
         "columns": list(part.columns),
         "rows": [[part.rows[i], [cell(i, j) for j in columns]] for i in rows],
     }

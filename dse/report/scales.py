@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dse.model.quantity import Array
-from dse.model.values import number, prefixed
+from dse.model.values import choose_prefix, show_number
 
 Plot: TypeAlias = dict[str, Any]
 """``data`` and ``layout``, as plotly.js takes them."""
@@ -85,7 +85,7 @@ class Scale(NamedTuple):
     whole: list[float] | None
 
 
-def scale_of(values: Array, front: int, log: bool, infinite: str) -> Scale:
+def choose_scale(values: Array, front: int, log: bool, infinite: str) -> Scale:
     """Return how numbers lie on an axis.
 
     Parameters
@@ -108,7 +108,7 @@ def scale_of(values: Array, front: int, log: bool, infinite: str) -> Scale:
     if np.isposinf(values).any():
         step = max(high / low, 10.0) ** 0.1 if log else 0.1 * ((high - low) or abs(high) or 1.0)
         rail = 1.0 if not near.size else high * step if log else high + step
-    on = placed(values, rail, log)
+    on = place_values(values, rail, log)
     drawn = np.log10(on) if log else on
     span = _range(drawn[:front])
     every = values[usable]
@@ -125,10 +125,10 @@ def scale_of(values: Array, front: int, log: bool, infinite: str) -> Scale:
     return Scale(rail, shown, span, powers, ticks, whole)
 
 
-def placed(values: Array, rail: float | None, log: bool) -> Array:
+def place_values(values: Array, rail: float | None, log: bool) -> Array:
     """Place values on an axis: infinite ones on the rail, NaN for values without a place.
 
-    >>> placed(np.array([1.0, 9.0, np.inf, -np.inf]), 5.0, log=False)
+    >>> place_values(np.array([1.0, 9.0, np.inf, -np.inf]), 5.0, log=False)
     array([ 1., nan,  5., nan])
     """
     inside = np.isfinite(values) & ((values > 0) if log else True)
@@ -152,7 +152,7 @@ def _ticks(values: Array, low: float, high: float, log: bool) -> list[tuple[floa
     else:
         places = np.linspace(low, high, 5)
         places = np.unique(np.round(places) if _whole(values) else places)
-    texts = [number(float(f"{p:.2g}") if few is None else p) for p in places.tolist()]
+    texts = [show_number(float(f"{p:.2g}") if few is None else p) for p in places.tolist()]
     at = np.log10(places) if log else places
     return list(zip(at.tolist(), texts, strict=True))
 
@@ -215,19 +215,19 @@ def spans_decades(values: ArrayLike) -> bool:
     return bool(x.size) and bool(x.min() > 0) and bool(x.max() > 100 * x.min())
 
 
-def plain(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Return a text that plotly.js shows as it is, and not as markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def evenly(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def select_evenly(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return at most `count` of some rows, evenly spread over them."""
     if len(rows) <= count:
         return rows
     return rows[np.linspace(0, len(rows) - 1, count).astype(np.int64)]
 
 
-def packed(values: ArrayLike) -> dict[str, str]:
+def pack_numbers(values: ArrayLike) -> dict[str, str]:
     """Return numbers as plotly.js reads them compactly: single precision, base64."""
     data = np.asarray(values, dtype="<f4").tobytes()
     return {"dtype": "f4", "bdata": base64.b64encode(data).decode("ascii")}
@@ -258,6 +258,6 @@ def byte_ticks(low: float, high: float) -> dict[str, Any]:
     first, last = int(np.ceil(np.log2(low))), int(np.floor(np.log2(high)))
     step = next((step for step in (1, 2, 5, 10, 20) if (last - first) / step <= 7), 100)
     powers = [p for p in range(first, last + 1) if p % step == 0]
-    scaled = [prefixed([2.0**p], "B") for p in powers]
+    scaled = [choose_prefix([2.0**p], "B") for p in powers]
     texts = [f"{2.0**p / scale:g} {unit}" for p, (scale, unit) in zip(powers, scaled, strict=True)]
     return {"tickmode": "array", "tickvals": [2.0**p for p in powers], "ticktext": texts}

@@ -1,11 +1,11 @@
 """Results: tables and certificates, in memory and on the disk.
 
 `record`
-    A result: designs, certificate, front, and its answer to a target.
+    A result: its columns, certificate, front, designs by number or row, and answer to a target.
 `tables`
     The tables of a result: from the outcome of a search, and as CSV files.
 `folder`
-    The run folder: its summary and its copy of the study.
+    The run folder: its summary, its copy of the study, and the check of its tables.
 `files`
     Files that are written whole or not at all, and the state of an unfinished search.
 `lease`, `progress`

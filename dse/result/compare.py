@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from dse.evaluate.criteria import Objective
-from dse.evaluate.front import hypervolume, is_nondominated, scaled
-from dse.model.values import as_data, show_value, titled
+from dse.evaluate.front import hypervolume, is_nondominated, scale_front
+from dse.model.values import add_unit, json_value, show_value
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 from dse.search.outcome import count_distinct
@@ -95,7 +95,7 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """Return the two runs as columns; the objectives in their base units."""
         table = pd.DataFrame(self.rows(), dtype=object).T
-        heads = {f"best {o.name}": f"best {titled(o.name, o.unit)}" for o in self.objectives}
+        heads = {f"best {o.name}": f"best {add_unit(o.name, o.unit)}" for o in self.objectives}
         return table.set_axis([self.first.name, self.second.name], axis=1).rename(index=heads)
 
     def differing(self) -> pd.DataFrame:
@@ -120,7 +120,7 @@ class Comparison:
     def data(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         sides = [asdict(side) for side in (self.first, self.second)]
-        data: dict[str, Any] = as_data(
+        data: dict[str, Any] = json_value(
             {
                 "equal": self.equal,
                 "runs": sides,
@@ -168,7 +168,7 @@ def compare(
         if len(front) == 0:
             raise InputError(name, [Problem("", "has an empty front")])
     both = np.concatenate(fronts)
-    unit, _ = scaled(both, signs)
+    unit, _ = scale_front(both, signs)
     keep = is_nondominated(both)
     sides = []
     for front, kept, name in (

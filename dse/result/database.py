@@ -112,7 +112,7 @@ class FrontDatabase:
             write_bytes(self.path, database.serialize())
 
     def register(self, evaluator: Evaluator, outcome: Outcome) -> None:
-        """Write the front, or what `registered` keeps of it, unless there are trials already."""
+        """Write the front, or what `select_stored_rows` keeps of it, unless there are trials."""
         if has_trials(self.path):
             return
         part = part_note(outcome)
@@ -162,7 +162,7 @@ def _insert_trials(database: sqlite3.Connection, evaluator: Evaluator, outcome: 
 
     A trial lacks the variables that are missing (NaN) in a table's row.
     """
-    rows = registered(evaluator, outcome)
+    rows = select_stored_rows(evaluator, outcome)
     now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None).isoformat(" ")
     ids = range(1, len(rows) + 1)
     _insert(database, "trials", [(i, i - 1, 1, "COMPLETE", now, now) for i in ids])
@@ -235,7 +235,7 @@ def has_trials(path: Path) -> bool:
         return False
 
 
-def registered(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
+def select_stored_rows(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
     """Return the rows of the kept designs that the storage gets: the front, or a part of it.
 
     Of a front of more than `REGISTERED` designs: an even sample, the best design in each objective,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.values import as_data
+from dse.model.values import json_value
 from dse.problems import InputError, Problem
 
 _NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
@@ -68,7 +68,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON as a whole file; infinities become the texts "inf" and "-inf"."""
-    text = json.dumps(as_data(content), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(json_value(content), indent=2, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")
 
 
@@ -117,7 +117,7 @@ def _sum_of(state: Mapping[str, NDArray[Any]]) -> str:
     return content.hexdigest()
 
 
-def sweep(folder: Path, name: str) -> None:
+def remove_leftovers(folder: Path, name: str) -> None:
     """Remove half-written files that a killed run left."""
     for path in folder.glob(f".{name}.*"):
         with suppress(OSError):

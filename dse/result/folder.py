@@ -16,14 +16,14 @@ import pandas as pd
 
 from dse.boundary import reader
 from dse.evaluate.criteria import Objective, Reduction
-from dse.model.values import listed
+from dse.model.values import join_words
 from dse.problems import InputError, Problem, check_regular
-from dse.result.files import sweep, write_bytes, write_json
+from dse.result.files import remove_leftovers, write_bytes, write_json
 from dse.result.record import Certificate, Column, Cut, Result, TargetAnswer
 from dse.result.tables import read_designs, write_designs
 from dse.study.input_files import MARKER as MARKER
-from dse.study.input_files import Outside, read_toml, sha256_of
-from dse.study.study import ResolvedStudy, read_study, study_of_mapping
+from dse.study.input_files import OutsideInput, hash_file, read_toml
+from dse.study.study import ResolvedStudy, make_study, read_study
 
 FORMAT = 4
 """Version of the folder's layout."""
@@ -90,7 +90,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def reading(source: Path) -> Iterator[None]:
+def report_damage(source: Path) -> Iterator[None]:
     """Report content that no run writes.
 
     Raises
@@ -108,7 +108,7 @@ def reading(source: Path) -> Iterator[None]:
 # The study of a run
 
 
-def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
+def list_copies(study: ResolvedStudy) -> dict[str, bytes]:
     """Return the files of a study that a run keeps, by place below the study's folder.
 
     A run folder can then explain its designs without the original files.
@@ -153,12 +153,12 @@ def copy_study(copies: Mapping[str, bytes], out: Path) -> None:
     for name, content in copies.items():
         target = out / STUDY / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        sweep(target.parent, target.name)
+        remove_leftovers(target.parent, target.name)
         if not target.is_file() or target.read_bytes() != content:
             write_bytes(target, content)
 
 
-def content_of(folder: Path) -> Mapping[str, Any]:
+def read_copied_content(folder: Path) -> Mapping[str, Any]:
     """Return the content of the copy of a run's study; nothing if there is no copy."""
     name = read_json(folder / SUMMARY)["provenance"]["study"]
     path = folder / STUDY / (name or _SCRIPT)
@@ -168,7 +168,7 @@ def content_of(folder: Path) -> Mapping[str, Any]:
 
 
 @reader
-def study_of(folder: Path) -> ResolvedStudy:
+def load_copied_study(folder: Path) -> ResolvedStudy:
     """Load the study of a run from the copy in its folder.
 
     Raises
@@ -177,12 +177,12 @@ def study_of(folder: Path) -> ResolvedStudy:
         If there is no copy, or an input of it is missing: functions of a script are not copied.
     """
     summary = read_json(folder / SUMMARY)
-    verify(folder, copies=True)  # before any code of the copies runs
-    with reading(folder / SUMMARY):
+    verify_tables(folder, copies=True)  # before any code of the copies runs
+    with report_damage(folder / SUMMARY):
         name, answer = summary["provenance"]["study"], summary["target"]
         target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
         outside = {
-            key: Outside(entry["name"], Path(entry["path"]), dict(entry["sha256"]))
+            key: OutsideInput(entry["name"], Path(entry["path"]), dict(entry["sha256"]))
             for key, entry in summary.get("outside", {}).items()
         }
         copy = folder / STUDY / (name or _SCRIPT)
@@ -200,10 +200,10 @@ def study_of(folder: Path) -> ResolvedStudy:
         message = f"its script gave the functions {', '.join(functions)} as models"
         remedy = "explain it in the script: study.explain(result, 17), study.report(result, path)"
         raise InputError(str(copy), [Problem("study.models", message, remedy)])
-    return study_of_mapping(content, elsewhere=elsewhere)
+    return make_study(content, elsewhere=elsewhere)
 
 
-def _check_outside(folder: Path, outside: Mapping[str, Outside]) -> None:
+def _check_outside(folder: Path, outside: Mapping[str, OutsideInput]) -> None:
     """See that the inputs that a run did not copy are there, and are as the run read them."""
     problems = []
     remedy = "put back what it was, or run the study again"
@@ -221,14 +221,14 @@ def _check_outside(folder: Path, outside: Mapping[str, Outside]) -> None:
             problems += [problem.inside(f"{where}: {entry.path}") for problem in error.problems]
         else:
             if changed:
-                which = "" if entry.path.is_file() else f": {listed(changed)}"
+                which = "" if entry.path.is_file() else f": {join_words(changed)}"
                 message = f"'{entry.name}' has changed since the run{which} ({entry.path})"
                 problems.append(Problem(where, message, remedy))
     if problems:
         raise InputError(str(folder), problems)
 
 
-def _outside_data(outside: Mapping[str, Outside]) -> dict[str, Any]:
+def _outside_data(outside: Mapping[str, OutsideInput]) -> dict[str, Any]:
     """Return the inputs that are not copied, in the form of a summary."""
     return {k: {**o._asdict(), "path": str(o.path)} for k, o in sorted(outside.items())}
 
@@ -236,11 +236,11 @@ def _outside_data(outside: Mapping[str, Outside]) -> dict[str, Any]:
 # The result of a run
 
 
-def save(
+def save_result(
     result: Result,
     folder: Path,
     copies: Iterable[str] = (),
-    outside: Mapping[str, Outside] | None = None,
+    outside: Mapping[str, OutsideInput] | None = None,
 ) -> None:
     """Write a result's tables and summary into a folder, with the SHA-256 of each file.
 
@@ -271,7 +271,7 @@ def save(
         "provenance": result.provenance,
         "convergence": result.convergence.to_dict(orient="list"),
         "kept": len(result.designs),
-        "sha256": {name: sha256_of(folder / name) for name in files},
+        "sha256": {name: hash_file(folder / name) for name in files},
         "outside": _outside_data(outside or {}),
     }
     write_json(folder / SUMMARY, content)
@@ -288,15 +288,15 @@ def load_result(folder: str | Path) -> Result:
     folder = Path(folder)
     content = read_json(folder / SUMMARY)
     if content.get("format") != FORMAT:
-        with reading(folder / SUMMARY):
+        with report_damage(folder / SUMMARY):
             release = content.get("provenance", {}).get("versions", {}).get("dse-accelerators")
         writer = f"dse {release}" if release else "an unknown release"
         message = f"is {content.get('format')!r}, written by {writer}; this release reads {FORMAT}"
         remedy = "run the study again" + (f", or install dse {release}" if release else "")
         problem = Problem("format", message, remedy)
         raise InputError(str(folder / SUMMARY), [problem])
-    verify(folder)
-    with reading(folder):
+    verify_tables(folder)
+    with report_damage(folder):
         if not all(isinstance(o["unit"], str) for o in content["objectives"]):
             raise TypeError("a unit is not a text")
         columns = {c.name: c for c in _typed(list[Column], content["columns"], "columns")}
@@ -357,7 +357,7 @@ def _objective(content: Mapping[str, Any]) -> Objective:
     return Objective(**{**content, "conditions": conditions, "reduction": reduction})
 
 
-def verify(folder: Path, copies: bool = False) -> None:
+def verify_tables(folder: Path, copies: bool = False) -> None:
     """Check that the tables of a run folder are the tables of its run.
 
     Parameters
@@ -379,13 +379,15 @@ def verify(folder: Path, copies: bool = False) -> None:
         path = folder / name
         if not os.path.isfile(path):  # False for a name that is too long, too
             problems.append(Problem(name, "is missing", _AGAIN))
-        elif sha256_of(path) != digests[name]:
+        elif hash_file(path) != digests[name]:
             problems.append(Problem(name, "is not as its run wrote it", _AGAIN))
     if problems:
         raise InputError(str(folder), problems)
 
 
-def is_of_study(folder: Path, copies: Mapping[str, bytes], outside: Mapping[str, Outside]) -> bool:
+def is_of_study(
+    folder: Path, copies: Mapping[str, bytes], outside: Mapping[str, OutsideInput]
+) -> bool:
     """Return whether the summary is of a run with exactly these copies and uncopied inputs."""
     summary = read_json(folder / SUMMARY)
     kept = {n: digest for n, digest in summary["sha256"].items() if n.startswith(f"{STUDY}/")}

@@ -17,7 +17,7 @@ from typing import IO, Literal, NamedTuple
 
 from dse.problems import InputError, Problem
 from dse.result.database import StorageError, has_trials
-from dse.result.files import sweep
+from dse.result.files import remove_leftovers
 from dse.result.folder import (
     CHECKPOINT,
     DESIGNS,
@@ -32,7 +32,7 @@ from dse.result.folder import (
     SUMMARY,
     TIMEOUT,
     read_json,
-    verify,
+    verify_tables,
 )
 
 State = Literal["new", "resume", "finished"]
@@ -206,7 +206,7 @@ def _is_finished(folder: Path, seconds: float) -> bool:
         raise _refusal(folder, message, "start with --fresh, or give another --out")
     if stopped not in FINISHED:
         return False
-    verify(folder)
+    verify_tables(folder)
     return not short
 
 
@@ -222,7 +222,7 @@ def _write_marker(file: IO[bytes], content: dict[str, object]) -> None:
 def _sweep(folder: Path, state: State) -> None:
     """Remove half-written files of a killed run, and files that it should have removed."""
     for name in (CHECKPOINT, PROGRESS, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
-        sweep(folder, name)
+        remove_leftovers(folder, name)
     names = []
     if state == "finished":
         names = [CHECKPOINT, PROGRESS]
@@ -263,7 +263,7 @@ def _discard(folder: Path, lease: Lease, copies: Collection[str]) -> None:
     for name in (REPORT, FRONT, DESIGNS, STORAGE, f"{STORAGE}-journal", PROGRESS):
         (folder / name).unlink(missing_ok=True)
     for name in copies:
-        sweep((folder / STUDY / name).parent, Path(name).name)
+        remove_leftovers((folder / STUDY / name).parent, Path(name).name)
         (folder / STUDY / name).unlink(missing_ok=True)
     below = {parent for name in copies for parent in Path(STUDY, name).parents} - {Path()}
     for path in sorted(below, key=lambda p: len(p.parts), reverse=True):

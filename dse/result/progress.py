@@ -12,7 +12,7 @@ from typing import Any
 
 from dse.problems import InputError, Problem
 from dse.result.files import write_json
-from dse.result.folder import FINISHED, MARKER, PROGRESS, SUMMARY, TIMEOUT, read_json, reading
+from dse.result.folder import FINISHED, MARKER, PROGRESS, SUMMARY, TIMEOUT, read_json, report_damage
 from dse.search.base import UNLIMITED, Progress
 
 _SILENT = 60.0  # seconds without a note after which a process on another machine has probably ended
@@ -120,7 +120,7 @@ def _session(since: datetime) -> dict[str, Any]:
     }
 
 
-def status_of(folder: Path) -> Status:
+def read_status(folder: Path) -> Status:
     """Return the status of the run in a folder.
 
     Raises
@@ -135,7 +135,7 @@ def status_of(folder: Path) -> Status:
         remedy = "name a run folder, such as runs/NAME, or a study file"
         raise InputError(str(folder), [Problem("", f"has no {MARKER}: it is not one", remedy)])
     name = str(read_json(folder / MARKER).get("name", folder.name))
-    with reading(folder):
+    with report_damage(folder):
         if (folder / PROGRESS).is_file():
             return _unfinished(name, read_json(folder / PROGRESS))
         if (folder / SUMMARY).is_file():

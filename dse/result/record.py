@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
-from dse.evaluate.front import find_nash_design, hypervolume, scaled
+from dse.evaluate.front import find_nash_design, hypervolume, scale_front
 from dse.model.dimension import CLOCK
 from dse.model.filter import Field, read_filter
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Array
-from dse.model.values import amount, plural, worded
+from dse.model.values import plural, show_amount, word_name
 from dse.problems import DseError, InputError, Problem, nearest
 from dse.search.outcome import count_distinct, describe_count
 from dse.search.verification import Verification
@@ -198,9 +198,9 @@ class Best:
     equal: int = 1
 
     def __str__(self) -> str:
-        value = amount(self.value, self.unit)
+        value = show_amount(self.value, self.unit)
         ties = tie_words(self.equal)
-        return f"{self.word} {worded(self.objective)} is {value}, of design {self.design}{ties}"
+        return f"{self.word} {word_name(self.objective)} is {value}, of design {self.design}{ties}"
 
 
 @dataclass(frozen=True)
@@ -405,7 +405,7 @@ class Front:
             If the reference lacks an objective.
         """
         if reference is None:
-            unit, _ = scaled(self.points, self.signs)
+            unit, _ = scale_front(self.points, self.signs)
             return hypervolume(unit, np.full(len(self.signs), 1.1))
         missing = [o.name for o in self.objectives if o.name not in reference]
         if missing:

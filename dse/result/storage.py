@@ -33,7 +33,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.result.database import DIGEST, PART, FrontDatabase, StorageError, part_note
 from dse.search.optuna_adapter import quiet
 from dse.search.outcome import Outcome
-from dse.study.credentials import hidden, is_masked, is_server, shown_url
+from dse.study.credentials import hide_credentials, is_masked, is_server, mask_url
 
 _STATE = "dse:sampler"  # the attribute with a sampler's notes on the study
 _BUSY = 60.0  # seconds to wait for a locked file, such as a file that a dashboard reads
@@ -85,7 +85,7 @@ class Store:
         """
         if is_masked(url):
             why = "the copy of a study in a run folder has no password: name the study itself"
-            raise StorageError(f"{shown_url(url)} cannot be used: {why}")
+            raise StorageError(f"{mask_url(url)} cannot be used: {why}")
         directions = [o.direction for o in objectives]
         try:
             options = _engine_options(url)
@@ -113,7 +113,7 @@ class Store:
             raise _storage_error(url, error) from None
         if not alike:
             raise StorageError(
-                f"{shown_url(url)} holds another study named '{name}', with other objectives: "
+                f"{mask_url(url)} holds another study named '{name}', with other objectives: "
                 "rename one of the two"
             )
         return cls(storage, study)
@@ -304,12 +304,12 @@ def _storage_error(url: str, error: BaseException) -> StorageError:
     """Return an error in one line, without the credentials of the URL."""
     cause = error.__cause__ if isinstance(error, OptunaError) and error.__cause__ else error
     error = getattr(cause, "orig", None) or cause  # Optuna's text names no column or file
-    reason = (hidden(str(error), url).splitlines() or [type(error).__name__])[0]
+    reason = (hide_credentials(str(error), url).splitlines() or [type(error).__name__])[0]
     if isinstance(error, ModuleNotFoundError) or "DB access module" in reason:
         reason = (
             "its database driver is not installed; for PostgreSQL: pip install 'psycopg[binary]'"
         )
-    return StorageError(f"{shown_url(url)} cannot be used: {reason}")
+    return StorageError(f"{mask_url(url)} cannot be used: {reason}")
 
 
 def _own_name(storage: RDBStorage, name: str, digest: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate.criteria import Constraint, violations
+from dse.evaluate.criteria import Constraint, measure_violations
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import SUBSET, Choice, Points
 from dse.evaluate.table_space import TableSpace
@@ -45,7 +45,7 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _TEXT = "'"  # spreadsheets read the rest of the cell as a text
 
 
-def result_of(
+def make_result(
     study: ResolvedStudy,
     outcome: Outcome,
     stopped: str,
@@ -59,7 +59,7 @@ def result_of(
     Parameters
     ----------
     seen : mapping of str to str
-        The notes of `dse.evaluate.audit.audit`, by quantity.
+        The notes of `dse.evaluate.audit.audit_models`, by quantity.
     before : Progress
         The progress of the search before this session, which took `seconds`.
     """
@@ -84,7 +84,7 @@ def result_of(
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
-        cuts=cuts_of(study.evaluator.constraints, outcome),
+        cuts=list_cuts(study.evaluator.constraints, outcome),
     )
 
 
@@ -299,7 +299,7 @@ def designs_table(
     for i, objective in enumerate(evaluator.objectives):
         content[objective.name] = judged.objectives[:, i]
     integers = _whole_numbers(study)
-    table = pd.DataFrame({name: whole(content[name], integers.get(name)) for name in names})
+    table = pd.DataFrame({name: whole_numbers(content[name], integers.get(name)) for name in names})
     table["feasible"] = judged.feasible
     table["on_front"] = on_front
     table.index = pd.Index(numbers, name="design")
@@ -318,7 +318,7 @@ def _whole_numbers(study: ResolvedStudy) -> dict[str, Quantity | None]:
     )
 
 
-def whole(values: NDArray[Any], declared: Quantity | None) -> NDArray[Any]:
+def whole_numbers(values: NDArray[Any], declared: Quantity | None) -> NDArray[Any]:
     """Return values of a whole quantity as integers, if each of them is a whole number."""
     if declared is None or not declared.integer or values.dtype.kind != "f":
         return values
@@ -355,7 +355,7 @@ def _provenance(
     }
 
 
-def front_of(study: ResolvedStudy, result: Result) -> Outcome:
+def make_front(study: ResolvedStudy, result: Result) -> Outcome:
     """Return the front of a result as the outcome of a search that kept no other designs."""
     evaluator, front = study.evaluator, result.front.designs
     count, constraints = len(front), len(evaluator.constraints)
@@ -378,13 +378,15 @@ def front_of(study: ResolvedStudy, result: Result) -> Outcome:
     )
 
 
-def cuts_of(constraints: Sequence[Constraint], outcome: Outcome) -> tuple[Cut, ...]:
+def list_cuts(constraints: Sequence[Constraint], outcome: Outcome) -> tuple[Cut, ...]:
     """Return the designs that each constraint excludes.
 
     The infeasible designs that a search kept are an even sample. Each of them counts for the first
     constraint, in the study's order, that it violates.
     """
-    kept = ~(violations(constraints, outcome.evaluated.constrained) <= 0)  # a violation may be NaN
+    kept = ~(
+        measure_violations(constraints, outcome.evaluated.constrained) <= 0
+    )  # a violation may be NaN
     rows = np.flatnonzero(kept.any(axis=1) & ~outcome.evaluated.feasible)
     if len(rows) > SAMPLE:
         rows = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]

@@ -3,8 +3,8 @@
 `base`, `method_choice`
     The settings and the protocol of every search, with the table of methods; the method of a study.
 `exhaustive`, `evolution`, `guided`, `optuna_adapter`, `bound`
-    The methods: every design, vectorised NSGA-II, kriging around the front, Optuna's samplers by
-    name, certificates by bounds (a package).
+    The methods: every design in chunks, vectorised NSGA-II, kriging around the front, Optuna's
+    samplers by name, certificates by bounds (a package).
 `axes`, `surrogate`
     Parts of guided search: moves between designs, and the values that kriging expects of them.
 `workers`, `cluster`

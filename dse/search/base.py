@@ -223,6 +223,6 @@ def refuse_options(settings: SearchSettings, remedy: str, problems: list[Problem
         problems.append(Problem("search.options", message, remedy))
 
 
-def method_of(name: str) -> Method:
+def find_method(name: str) -> Method:
     """Return a search method by its name in `METHODS`."""
     return cast("Method", import_module(METHODS[name]))

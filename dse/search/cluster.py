@@ -37,13 +37,13 @@ _LIBRARIES = ("numpy", "scipy")  # other versions may give other bits
 # -------------------------------------------------------------------------------- the versions
 
 
-def packages_of(modules: Iterable[str]) -> tuple[str, ...]:
+def list_packages(modules: Iterable[str]) -> tuple[str, ...]:
     """Return the packages that workers must have: `dse`, and the packages of some modules."""
     return tuple(sorted({"dse", *(name.partition(".")[0] for name in modules)} - {"__main__"}))
 
 
 @functools.lru_cache(maxsize=8)
-def versions_of(packages: tuple[str, ...]) -> Mapping[str, str]:
+def list_versions(packages: tuple[str, ...]) -> Mapping[str, str]:
     """Return versions by name: of Python, of libraries, and of the code of packages itself.
 
     Results are the same on every machine only if these are.
@@ -131,7 +131,7 @@ class Cluster:
         return self._workers
 
     def check(self, packages: tuple[str, ...]) -> None:
-        """Compare the versions of all workers with those here; see `packages_of`.
+        """Compare the versions of all workers with those here; see `list_packages`.
 
         Raises
         ------
@@ -139,11 +139,11 @@ class Cluster:
             If there is no worker, or one has other versions or other code: the result would not be
             the same. The message lists each.
         """
-        ours = versions_of(packages)
+        ours = list_versions(packages)
         arguments = {"on_error": "return", "callback_timeout": ANSWER_SECONDS}
         try:
             run = self._client._run
-            answers = self._client.sync(run, versions_of, packages, **arguments)
+            answers = self._client.sync(run, list_versions, packages, **arguments)
         except (OSError, ValueError, RuntimeError) as error:
             why = str(error) or type(error).__name__
             problem = Problem("", f"its workers do not answer: {why}")
@@ -206,7 +206,7 @@ class Cluster:
             worker = max(room, key=room.__getitem__, default="")
             if room.get(worker, 1) <= 0 or (new := next(tasks, None)) is None:
                 return
-            arguments = shared, versions_of(self._packages), self._packages, new
+            arguments = shared, list_versions(self._packages), self._packages, new
             place = {"workers": [worker], "allow_other_workers": True} if worker else {}
             under_way.append(_Task(self._submit(run_task, *arguments, **place), worker))
             if worker:
@@ -328,5 +328,5 @@ def run_task(
     packed: bytes, ours: Mapping[str, str], packages: tuple[str, ...], task: tuple[object, ...]
 ) -> Any:
     """Return the result of a task, or a refusal if the versions of this worker differ."""
-    differences = describe_differences(ours, versions_of(packages))
+    differences = describe_differences(ours, list_versions(packages))
     return _Refusal(differences) if differences else _unpack(packed)(*task)

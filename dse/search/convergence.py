@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated
-from dse.evaluate.front import Archive, hypervolume, scaled
+from dse.evaluate.front import Archive, hypervolume, scale_front
 from dse.model.quantity import Array
 
 _MARGIN = 1.1  # the reference point, in the cube that the front spans
@@ -29,7 +29,7 @@ _MAX_WORK = 1e7  # the same, as points to the power of objectives less two
 _DIRECTIONS = 128  # of the estimate
 
 
-def marks(count: int) -> list[int]:
+def list_marks(count: int) -> list[int]:
     """Return after how many designs to look at the front: 40 times up to 20,000, then at doubles.
 
     To filter the front at each of them costs two or three times as much as to filter it once.
@@ -61,7 +61,7 @@ def convergence_table(fronts: Sequence[Mark], signs: Array) -> pd.DataFrame:
     if not fronts or len(fronts[-1][1].index) == 0:
         return pd.DataFrame({"evaluations": [], "front": [], "hypervolume": []})
     final = fronts[-1][1].points
-    logs = scaled(final, signs)[1]
+    logs = scale_front(final, signs)[1]
 
     def shown(points: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -169,7 +169,7 @@ class StallDetector:
     def _extend(self, points: Array) -> None:
         """Extend the reach along each ray by the points of a generation."""
         if self._frame is None:
-            logs = scaled(points, self._signs)[1]
+            logs = scale_front(points, self._signs)[1]
             shown = self._show(points, logs)
             low, high = shown.min(axis=0), shown.max(axis=0)
             self._frame = logs, low, np.where(high > low, high - low, 1.0)

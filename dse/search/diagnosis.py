@@ -9,7 +9,7 @@ import numpy as np
 
 from dse.evaluate.criteria import Conditions, Constraint
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.model_graph import why_undefined
+from dse.evaluate.model_graph import explain_missing_value
 from dse.model.values import plural, show
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
@@ -163,7 +163,7 @@ def explain_undefined(
         if not len(rows):
             return ""
         points = {name: values[rows] for name, values in outcome.points.items()}
-    return why_undefined(evaluator.model_graph, space.columns(points), quantity, conditions)
+    return explain_missing_value(evaluator.model_graph, space.columns(points), quantity, conditions)
 
 
 def explain_undefined_objective(evaluator: Evaluator, outcome: Outcome) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.front import is_nondominated, ranks, scaled
+from dse.evaluate.front import is_nondominated, rank_points, scale_front
 from dse.evaluate.samples import sobol_points
 from dse.evaluate.space import Choice, Space, Values
 from dse.model.quantity import Array
@@ -24,7 +24,7 @@ from dse.model.values import plural
 from dse.problems import Problem
 from dse.search.base import Progress, Search, SearchSettings, Start, refuse_options
 from dse.search.convergence import GROWTH, StallDetector
-from dse.search.outcome import Outcome, outcome_of_sample
+from dse.search.outcome import Outcome, make_sample_outcome
 from dse.search.workers import NEVER, is_late
 
 Rows = NDArray[np.int64]
@@ -165,7 +165,7 @@ class Evolution:
             return visited.visit(sobol_points(len(space.variables), count, rng), count, rng)
         parents = state.unit.take(state.parents, axis=0)
         costs = state.evaluated.objectives.take(state.parents, axis=0) * self._evaluator.signs
-        places = scaled(costs, self._evaluator.signs)[0]
+        places = scale_front(costs, self._evaluator.signs)[0]
 
         def generate(number: int) -> Array:
             return make_children(space, parents, places, number, rng)
@@ -181,7 +181,7 @@ class Evolution:
         """Return the designs found so far; see `base.Search`."""
         state, space = self.population, self._evaluator.space
         points = space.from_unit(state.unit)
-        outcome = outcome_of_sample(self._evaluator, points, state.evaluated, self._plan.method)
+        outcome = make_sample_outcome(self._evaluator, points, state.evaluated, self._plan.method)
         if outcome.complete:
             return outcome
         names = [constraint.name for constraint in self._evaluator.prefilter().constraints]
@@ -279,13 +279,15 @@ def _order(points: Array, signs: Array, count: int) -> tuple[Rows, NDArray[np.bo
     best = is_nondominated(points)
     rows = np.flatnonzero(best)
     if len(rows) >= count:  # further fronts do not matter
-        distance = _crowding(scaled(points[rows], signs)[0], np.zeros(len(rows), dtype=np.uint16))
+        distance = _crowding(
+            scale_front(points[rows], signs)[0], np.zeros(len(rows), dtype=np.uint16)
+        )
         return rows[_descending(distance)[:count]], best
     rank = np.zeros(len(points), dtype=np.int64)
     rest = np.flatnonzero(~best)
-    rank[rest] = 1 + ranks(points[rest])
+    rank[rest] = 1 + rank_points(points[rest])
     short = np.minimum(rank, _MAX_UINT16).astype(np.uint16)
-    order = _descending(_crowding(scaled(points, signs)[0], short))
+    order = _descending(_crowding(scale_front(points, signs)[0], short))
     return order[np.argsort(rank[order], kind="stable")[:count]], best
 
 

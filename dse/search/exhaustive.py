@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
-from dse.evaluate.failures import DesignError, evaluate_designs
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
+from dse.evaluate.failures import DesignError, evaluate_naming_failures
 from dse.evaluate.front import Archive, FrontBuilder
-from dse.evaluate.lookup_tables import Tabulated, look_up, tabulate
+from dse.evaluate.lookup_tables import LookupTable, look_up_outputs, tabulate_models
 from dse.evaluate.model_graph import Key, ModelError
 from dse.evaluate.space import Space
 from dse.evaluate.table_space import TableSpace
 from dse.problems import Problem
 from dse.search.base import Progress, Search, SearchSettings, Start, refuse_options
 from dse.search.convergence import convergence_table
-from dse.search.outcome import Outcome, statement
+from dse.search.outcome import Outcome, state_certificate
 from dse.search.tally import Tally
 from dse.search.workers import NEVER, EndedError, LateError, batch_size, is_late
 
@@ -106,7 +106,7 @@ class State:
 
     def add(self, chunk: Chunk) -> State:
         """Return the state after the next chunk."""
-        early = concatenate([self.early, chunk.early]) if len(chunk.early) else self.early
+        early = concatenate_batches([self.early, chunk.early]) if len(chunk.early) else self.early
         gathered = self.gathered.added(chunk.archive)
         return State(chunk.done, gathered, self.tally + chunk.tally, early)
 
@@ -224,13 +224,15 @@ class _Enumeration:
         return Outcome(
             numbers[order],
             evaluator.space.from_index(numbers[order]),
-            concatenate(parts).rows(order),
+            concatenate_batches(parts).rows(order),
             on_front[order],
             state.tally,
             convergence_table([], evaluator.signs),
             complete,
             True,
-            statement("exhaustive", size, state.done, archive.points, 0, complete, is_table),
+            state_certificate(
+                "exhaustive", size, state.done, archive.points, 0, complete, is_table
+            ),
         )
 
     def _evaluate_again(self, numbers: NDArray[np.int64]) -> Iterator[Evaluated]:
@@ -281,7 +283,7 @@ def cut_chunks(first: int, total: int, limit: int) -> Iterator[tuple[int, int]]:
 
 def evaluate_chunk(
     evaluator: Evaluator,
-    tables: Mapping[Key, Tabulated],
+    tables: Mapping[Key, LookupTable],
     low: int,
     high: int,
     rows: int,
@@ -299,10 +301,12 @@ def evaluate_chunk(
     while low < high and not is_late(until):
         index = np.arange(low, min(low + rows, high, EARLY if low < EARLY else high))
         digits = evaluator.space.digits(index)
-        known = look_up(evaluator.space, tables, digits)
+        known = look_up_outputs(evaluator.space, tables, digits)
         points = evaluator.space.from_digits(digits)
         screened = screens and low >= EARLY
-        evaluated = evaluate_designs(replace(evaluator, screens=screened), points, low, known)
+        evaluated = evaluate_naming_failures(
+            replace(evaluator, screens=screened), points, low, known
+        )
         tally += Tally.of(index, evaluated, evaluator.constraints, evaluator.domains, screened)
         if low < EARLY:
             early.append(evaluated)
@@ -310,12 +314,12 @@ def evaluate_chunk(
         signed = evaluated.objectives[keep] * evaluator.signs
         front = front.added(Archive(index[keep], signed, evaluated.constrained[keep]))
         low += len(index)
-    return Chunk(low, front.archive(), tally, concatenate(early))
+    return Chunk(low, front.archive(), tally, concatenate_batches(early))
 
 
-def make_tables(evaluator: Evaluator) -> dict[Key, Tabulated]:
+def make_tables(evaluator: Evaluator) -> dict[Key, LookupTable]:
     """Return tables of models that depend on few variables; see `tabulate`."""
     try:
-        return tabulate(evaluator)
+        return tabulate_models(evaluator)
     except ModelError:
         return {}  # raised again when it can be traced to a design

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from threadpoolctl import ThreadpoolController
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.samples import sobol_points
 from dse.evaluate.space import Space
@@ -34,7 +34,7 @@ from dse.problems import Problem
 from dse.search.axes import Axes, Places
 from dse.search.base import Progress, Search, SearchSettings, Start, refuse_options
 from dse.search.evolution import VisitedDesigns
-from dse.search.outcome import Outcome, outcome_of_sample
+from dse.search.outcome import Outcome, make_sample_outcome
 from dse.search.surrogate import Surrogate, distance_beyond
 from dse.search.workers import NEVER, is_late
 
@@ -136,7 +136,7 @@ class _Guided:
             self._state = state = State(
                 np.concatenate([state.unit, unit[: len(new)]]),
                 waiting,
-                concatenate([state.evaluated, new]),
+                concatenate_batches([state.evaluated, new]),
                 self._surrogate.lengths.copy(),
                 self._surrogate.learned_from,
             )
@@ -151,7 +151,7 @@ class _Guided:
     def outcome(self) -> Outcome:
         state, evaluator = self._state, self._evaluator
         points = evaluator.space.from_unit(state.unit)
-        outcome = outcome_of_sample(evaluator, points, state.evaluated, self._plan.method)
+        outcome = make_sample_outcome(evaluator, points, state.evaluated, self._plan.method)
         return outcome if outcome.complete else replace(outcome, ended=state.ended)
 
     def state(self) -> dict[str, NDArray[Any]]:

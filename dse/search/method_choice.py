@@ -17,7 +17,7 @@ from dse.evaluate.table_space import TableSpace
 from dse.evaluate.totals import find_system
 from dse.model.values import plural, show
 from dse.problems import Problem, nearest
-from dse.search.base import METHODS, Progress, SearchSettings, Start, method_of
+from dse.search.base import METHODS, Progress, SearchSettings, Start, find_method
 
 _MAX_ENUMERATED = 20_000_000  # designs that a study without a method enumerates: seconds
 _MAX_BOUNDED = 10_000_000  # designs that a search by bounds evaluates if the study has no limit
@@ -68,8 +68,8 @@ def choose_method(
     bounded = None
     if guided is not None and not problems and _may_bound(guided, evaluator):
         exact = replace(settings, method="bound", tolerance=0.0, evaluations=0)
-        bounded = method_of("bound").plan(exact, space, objectives, problems)
-    plan = method_of(method).plan(settings, space, objectives, problems)
+        bounded = find_method("bound").plan(exact, space, objectives, problems)
+    plan = find_method(method).plan(settings, space, objectives, problems)
     if method == "bound" and not problems:
         reason = _check_bounds(settings, evaluator, problems) or reason
     if not reason and method not in ("exhaustive", "bound") and not is_table:
@@ -186,7 +186,7 @@ def plan_guided(plan: SearchSettings, evaluator: Evaluator) -> SearchSettings:
     if plan.guided is None:
         return plan
     settings = plan.guided
-    return method_of("guided").plan(settings, evaluator.space, len(evaluator.objectives), [])
+    return find_method("guided").plan(settings, evaluator.space, len(evaluator.objectives), [])
 
 
 def _describe_time(seconds: float) -> str:
@@ -208,7 +208,7 @@ def probe_bounds(evaluator: Evaluator, settings: SearchSettings) -> Progress | N
     """Return how far a short search by bounds comes; None if it refutes a declaration."""
     from dse.search.bound.refutation import RefutedError
 
-    search = method_of("bound").start(Start(evaluator, settings))
+    search = find_method("bound").start(Start(evaluator, settings))
     try:
         for _ in search.steps():
             if search.progress().work >= _PROBE:

@@ -31,13 +31,13 @@ from optuna.distributions import (
 from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from dse.evaluate.evaluator import Evaluated, concatenate
+from dse.evaluate.evaluator import Evaluated, concatenate_batches
 from dse.evaluate.front import Archive, FrontBuilder
 from dse.evaluate.space import Choice, Integer, Points, Real, Space, Values
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.problems import Problem, nearest
 from dse.search.base import Progress, Search, SearchSettings, Start
-from dse.search.outcome import Outcome, outcome_of_sample
+from dse.search.outcome import Outcome, make_sample_outcome
 from dse.search.workers import NEVER, is_late
 
 _GENERATIONS = {
@@ -249,8 +249,8 @@ class Sampling:
         """Return the designs found so far; see `base.Search`."""
         batches, evaluated = zip(*self.samples.batches, strict=True)
         points = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
-        values = concatenate(list(evaluated))
-        outcome = outcome_of_sample(self._evaluator, points, values, self._plan.method)
+        values = concatenate_batches(list(evaluated))
+        outcome = make_sample_outcome(self._evaluator, points, values, self._plan.method)
         if self.samples.kept == self._reachable and not outcome.complete:
             return replace(outcome, ended="each row that a sample can give was sampled")
         return outcome

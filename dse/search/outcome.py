@@ -16,7 +16,7 @@ from dse.evaluate.space import Points
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.model.quantity import Array
 from dse.model.values import plural
-from dse.search.convergence import Mark, convergence_table, marks
+from dse.search.convergence import Mark, convergence_table, list_marks
 from dse.search.tally import Tally
 
 
@@ -169,7 +169,7 @@ def describe_count(points: Array, noun: str = "design") -> str:
     return plural(len(points), noun) + more
 
 
-def outcome_of_sample(
+def make_sample_outcome(
     evaluator: Evaluator, points: Points, evaluated: Evaluated, method: str
 ) -> Outcome:
     """Return the outcome of a search method that evaluated designs one after the other.
@@ -199,7 +199,7 @@ def outcome_of_sample(
         convergence_table(fronts, evaluator.signs),
         complete,
         is_table,
-        statement(method, size, len(numbers), archive.points, repeats, complete, is_table),
+        state_certificate(method, size, len(numbers), archive.points, repeats, complete, is_table),
     )
 
 
@@ -208,7 +208,7 @@ def _find_fronts(evaluator: Evaluator, evaluated: Evaluated) -> tuple[list[Mark]
     points = evaluated.objectives * evaluator.signs
     archive = Archive.empty(points.shape[1])
     fronts, start = list[Mark](), 0
-    for stop in marks(len(points)):
+    for stop in list_marks(len(points)):
         rows = np.arange(start, stop)[evaluated.feasible[start:stop]]
         archive = archive.merged(Archive(rows, points[rows], np.zeros((len(rows), 0))))
         fronts.append((stop, archive))
@@ -216,7 +216,7 @@ def _find_fronts(evaluator: Evaluator, evaluated: Evaluated) -> tuple[list[Mark]
     return fronts, archive
 
 
-def statement(
+def state_certificate(
     method: str,
     size: int | None,
     evaluated: int,

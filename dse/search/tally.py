@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.criteria import Constraint, violations
+from dse.evaluate.criteria import Constraint, measure_violations
 from dse.evaluate.evaluator import Evaluated
 from dse.model.quantity import Array, Quantity
 
@@ -89,7 +89,7 @@ class Tally:
         """
         defined = np.asarray(~np.isnan(evaluated.objectives).any(axis=1))
         count = len(constraints)
-        amounts = violations(constraints, evaluated.constrained)
+        amounts = measure_violations(constraints, evaluated.constrained)
         breaks = ~(amounts <= 0)  # True if the violation is NaN
         broken = breaks.sum(axis=1, dtype=np.int16)
         excluded = np.asarray((amounts > 0).any(axis=1))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dse.evaluate.audit import (
     ROUNDING,
     RepeatabilityError,
-    compare,
+    compare_evaluations,
     evaluate_differently,
     explain_rule,
     show_exactly,
@@ -85,7 +85,9 @@ def verify_outcome(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Ver
     rows = rng.permutation(np.concatenate([front, others]))
     points = {name: values[rows] for name, values in outcome.points.items()}
     again = evaluate_differently(evaluator, points)
-    compare(evaluator, points, outcome.evaluated.rows(rows), again, outcome.numbers[rows])
+    compare_evaluations(
+        evaluator, points, outcome.evaluated.rows(rows), again, outcome.numbers[rows]
+    )
     if certified:
         compare_with_front(evaluator, outcome, points, again)
     if outcome.gap is not None:  # the designs that a search by bounds keeps are not random

@@ -16,8 +16,8 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
-from dse.evaluate.failures import DesignError, evaluate_designs
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
+from dse.evaluate.failures import DesignError, evaluate_naming_failures
 from dse.evaluate.space import Points
 from dse.search.cluster import Cluster, WorkerEndedError
 
@@ -360,7 +360,7 @@ class BatchEvaluator:
             low, high = cuts[ended.task]
             if not isinstance(ended, LateError) or self._done + low == 0:
                 raise ended.with_designs(first + low, first + high - 1) from None
-        evaluated = concatenate(parts[1:]) if len(parts) > 1 else parts[0]
+        evaluated = concatenate_batches(parts[1:]) if len(parts) > 1 else parts[0]
         self._done += len(evaluated)
         self._pace = (time.process_time() - began) / max(len(evaluated), 1)
         return evaluated
@@ -390,4 +390,4 @@ class BatchEvaluator:
 def _evaluate_piece(evaluator: Evaluator, points: Points, first: int, until: float) -> Evaluated:
     if is_late(until):
         return Evaluated.empty(evaluator)
-    return evaluate_designs(evaluator, points, first)
+    return evaluate_naming_failures(evaluator, points, first)

@@ -3,15 +3,16 @@
 `study`
     A study that is read and resolved.
 `schema`
-    The tables of a study file, and input values.
+    The tables of a study file, input values and their provenance.
 `schema_errors`
-    Content checked against the schema, with errors in words.
+    Content of studies and catalogs checked against the schema, with errors in words.
 `findings`
     Places in a study file, with their problems and notes.
 `resolve`
     The stages from tables to an evaluator.
 `catalog`
-    Catalogs: where they are, and their entries; all installed models and catalogs.
+    Catalogs: where they are, the tables of their files (values and rows), and their entries; all
+    installed models and catalogs.
 `catalog_table`
     Catalogs that are tables with one line per entry.
 `catalog_filter`

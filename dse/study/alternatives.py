@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import Choice
-from dse.model.units import UnitError, read, split
+from dse.model.units import UnitError, read_value, split_value
 from dse.problems import InputError
 from dse.study.catalog import KERNEL, Catalog, Row, find_catalog, load_catalog
 from dse.study.catalog_filter import filter_catalog
-from dse.study.resolve.scope import declarations
+from dse.study.resolve.scope import list_declarations
 from dse.study.schema import CatalogTable, InputValue
 from dse.study.study import ResolvedStudy
 
 
-def alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]:
+def list_alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]:
     """Return for each variable that chooses a catalog's row the rows that the study leaves out.
 
     An alternative sets all values that the variable's own entries set, in the domain of every model
@@ -71,7 +71,7 @@ def _others(
 
 
 def _is_zero(value: InputValue) -> bool:
-    number, _, _ = split(value.text)
+    number, _, _ = split_value(value.text)
     return float(number) == 0
 
 
@@ -86,9 +86,9 @@ def _values(
         if name not in wanted:
             continue
         try:
-            number = read(value.text, model_graph.quantities[name].unit, clock)
+            number = read_value(value.text, model_graph.quantities[name].unit, clock)
         except UnitError:
             continue
-        if all(q.contains_all(number * scale) for q, scale in declarations(model_graph, name)):
+        if all(q.contains_all(number * scale) for q, scale in list_declarations(model_graph, name)):
             found[name] = number
     return found

@@ -1,6 +1,6 @@
 """Catalogs: entries of input values that belong together, each with a source, of a file.
 
-A value is kept as it is written; `dse.model.units.read` converts its `text` to the base unit.
+A value is kept as it is written; `dse.model.units.read_value` converts its `text` to the base unit.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pydantic import ConfigDict, Discriminator, Field, StrictStr, Tag
 
 from dse.boundary import reader
 from dse.model.contract import Model
-from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, split
+from dse.model.units import KNOWN_UNITS, UnitError, conversion_factor, is_unit, split_value
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.catalog_table import parse_catalog_table
 from dse.study.code_loading import shipped_models
 from dse.study.findings import Findings, Place
-from dse.study.input_files import own_file, read_toml
+from dse.study.input_files import find_own_file, read_toml
 from dse.study.schema import Ends, Finite, InputValue, Number, Provenance, Table
-from dse.study.schema_errors import parse_table
+from dse.study.schema_errors import check_table_content
 
 ENTRY_POINTS = "dse.catalogs"
 """Entry-point group of the packages that offer catalogs."""
@@ -51,7 +51,7 @@ class ValueTable(Table):
     range_source: StrictStr = ""
 
 
-class Together(Table):
+class JointTable(Table):
     """How values of a row vary together, as a fit leaves them uncertain.
 
     Parameters
@@ -85,7 +85,7 @@ class RowTable(Table):
     source: StrictStr = ""
     provenance: Provenance | None = None
     text: dict[str, StrictStr] = Field(default_factory=dict)
-    together: Together | None = None
+    together: JointTable | None = None
 
 
 class CatalogFile(Table):
@@ -134,7 +134,7 @@ class Row:
     values: Mapping[str, InputValue]
     text: Mapping[str, str]
     note: str = ""
-    together: Together | None = None
+    together: JointTable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _read_catalog(path: Path) -> Catalog:
         findings.add(Place(name), message, nearest(name, CatalogFile.model_fields))
     if not rows:
         findings.add(Place(), "has no rows", "a row is a table: [name]")
-    file = parse_table(CatalogFile, content, findings)
+    file = check_table_content(CatalogFile, content, findings)
     read = {n: _row(findings, n, row, file) for n, row in (file.model_extra or {}).items()}
     findings.finish_stage()
     return Catalog(path.stem, path, file.about, read)
@@ -238,7 +238,7 @@ def _number(findings: Findings, place: Place, table: ValueTable) -> tuple[float 
     value, unit = table.value, table.unit
     if isinstance(value, str):
         try:
-            number, _, written = split(value)
+            number, _, written = split_value(value)
         except UnitError as error:
             findings.add(place, str(error), _EXAMPLE)
             return value, unit
@@ -252,13 +252,13 @@ def _number(findings: Findings, place: Place, table: ValueTable) -> tuple[float 
 
 def _is_same(one: str, other: str) -> bool:
     try:
-        return factor(one, other) == (1.0, 0)
+        return conversion_factor(one, other) == (1.0, 0)
     except UnitError:
         return False
 
 
 def _check_together(
-    findings: Findings, place: Place, fit: Together, values: Mapping[str, InputValue]
+    findings: Findings, place: Place, fit: JointTable, values: Mapping[str, InputValue]
 ) -> None:
     example = '{ of = ["overhead", "acceleration"], covariance = [[0.01, 0.0], [0.0, 0.02]] }'
     for name in (*fit.of, *fit.normal):
@@ -297,7 +297,7 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
     for file in [name] if is_file else [name + suffix for suffix in _SUFFIXES]:
         is_own = folder is not None and re.fullmatch(r"[\w.-]+", file) and (folder / file).is_file()
         if is_own or is_file:
-            return own_file(folder, file, "catalog", "*.toml")
+            return find_own_file(folder, file, "catalog", "*.toml")
     shipped = shipped_catalogs()
     for path in shipped:
         if path.stem == name:
@@ -355,20 +355,20 @@ def _is_study(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedModel:
     """A model and what its docstring says first."""
 
     model: Model
     about: str
 
 
-def models(name: str | None = None) -> list[Listed]:
+def list_models(name: str | None = None) -> list[ListedModel]:
     """Return the installed models, or those whose name or quantities hold `name`."""
     found = []
     for model in shipped_models():
         names = [model.name, *model.inputs, *model.outputs]
         if name is None or any(name in n for n in names):
-            found.append(Listed(model, first_sentence(inspect.getdoc(model.function) or "")))
+            found.append(ListedModel(model, first_sentence(inspect.getdoc(model.function) or "")))
     return found
 
 
@@ -385,7 +385,7 @@ def first_sentence(doc: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def catalogs(name: str | None = None) -> list[Catalog]:
+def list_catalogs(name: str | None = None) -> list[Catalog]:
     """Return the installed catalogs, or those whose name, rows or quantities hold `name`."""
     found = []
     for path in shipped_catalogs():
@@ -400,13 +400,13 @@ def catalogs(name: str | None = None) -> list[Catalog]:
     return found
 
 
-def near(name: str) -> str | None:
+def find_near_name(name: str) -> str | None:
     """Return the nearest name of a model, a quantity, a catalog or a row; None if none is near."""
     known: set[str] = set()
-    for listed in models():
+    for listed in list_models():
         names = {*listed.model.inputs, *listed.model.outputs}
         known |= names | {listed.model.name, listed.model.name.rpartition(":")[2]}
-    for catalog in catalogs():
+    for catalog in list_catalogs():
         known |= {catalog.name, *catalog.rows}
         known |= {name for row in catalog.rows.values() for name in row.values}
     return closest(name, known)

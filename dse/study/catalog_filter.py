@@ -12,7 +12,7 @@ import numpy as np
 from dse.model.filter import Field, read_filter
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Array
-from dse.model.units import UnitError, read
+from dse.model.units import UnitError, read_value
 from dse.problems import InputError
 from dse.study.catalog import Catalog, Row
 
@@ -60,8 +60,8 @@ def entry_values(rows: Iterable[Row], name: str) -> tuple[str, Array]:
     numbers = np.full(len(found), np.nan)
     for i, (value, clock) in enumerate(zip(found, clocks, strict=True)):
         try:
-            hertz = None if clock is None else read(clock.text, "Hz")
-            numbers[i] = np.nan if value is None else read(value.text, unit, hertz)
+            hertz = None if clock is None else read_value(clock.text, "Hz")
+            numbers[i] = np.nan if value is None else read_value(value.text, unit, hertz)
         except UnitError:
             continue
     return unit, numbers

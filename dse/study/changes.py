@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.space import Choice, held
+from dse.evaluate.space import Choice, variable_range
 from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
 from dse.study.catalog import find_catalog, load_catalog
 from dse.study.input_files import as_content
 from dse.study.resolve.dependencies import unused_note
 from dse.study.schema import CatalogRow, TableStudyFile
-from dse.study.study import ResolvedStudy, rewritten
+from dse.study.study import ResolvedStudy, rewrite_study
 
 
 def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy:
@@ -62,7 +62,7 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
             inputs[name] = value
     content = {**study.content, "inputs": inputs, "space": space}
     try:
-        changed = rewritten(study, content, given)
+        changed = rewrite_study(study, content, given)
     except InputError as error:
         raise InputError(_source(study), [*problems, *error.problems]) from None
     if problems:
@@ -82,7 +82,7 @@ def _beyond(study: ResolvedStudy, changed: ResolvedStudy, names: Iterable[str]) 
         if variable is None or isinstance(variable, Choice) or now is None:
             continue
         value = float(now.from_unit(np.zeros(1))[0])
-        low, high, there = held(variable, np.array([value]))
+        low, high, there = variable_range(variable, np.array([value]))
         if not there.all():
             unit = study.evaluator.model_graph.quantities[name].unit
             ends = f"{show(low, unit)} to {show(high, unit)}"
@@ -117,7 +117,7 @@ def with_row(study: ResolvedStudy, key: str, row: str, values: Mapping[str, Any]
         if not problems and isinstance(entry, Mapping) and {"catalog", "rows"} & entry.keys():
             changed = _with_values(f"{section}.{key}", entry, row, own, problems)
             if not problems:
-                return rewritten(study, {**study.content, section: {**entries, key: changed}})
+                return rewrite_study(study, {**study.content, section: {**entries, key: changed}})
     raise InputError(_source(study), problems or [_without_rows(study, key)])
 
 
@@ -157,7 +157,7 @@ def _without_rows(study: ResolvedStudy, key: str) -> Problem:
     return Problem(key, "is not an entry that takes rows", nearest(key, takers))
 
 
-def limits(study: ResolvedStudy) -> dict[str, tuple[int, str]]:
+def list_limits(study: ResolvedStudy) -> dict[str, tuple[int, str]]:
     """Return the limits of a study's constraints: by name, the position of its table and the key.
 
     A relation is one limit, named by its text in the study.
@@ -179,7 +179,7 @@ def with_limits(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
     Parameters
     ----------
     given : mapping of str to Any
-        By name, as in `limits`: the text or number of a file, such as ``"300 kLUT"``; for a
+        By name, as in `list_limits`: the text or number of a file, such as ``"300 kLUT"``; for a
         relation, the whole relation.
 
     Raises
@@ -187,7 +187,7 @@ def with_limits(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
     InputError
         If there is no such limit, or a value cannot be; with every problem.
     """
-    known, problems = limits(study), list[Problem]()
+    known, problems = list_limits(study), list[Problem]()
     tables = [dict(table) for table in study.content.get("constraint", [])]
     for name, value in given.items():
         if name in known:
@@ -197,7 +197,7 @@ def with_limits(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
             problems.append(Problem(name, "is not a limit of a constraint", nearest(name, known)))
     if problems:
         raise InputError(_source(study), problems)
-    return rewritten(study, {**study.content, "constraint": tables})
+    return rewrite_study(study, {**study.content, "constraint": tables})
 
 
 def inputs_of_rows(study: ResolvedStudy) -> dict[str, str]:

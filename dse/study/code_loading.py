@@ -30,7 +30,7 @@ import numpy as np
 
 from dse.model.contract import Model
 from dse.problems import InputError, Problem, nearest
-from dse.study.input_files import own_file
+from dse.study.input_files import find_own_file
 
 _ENGINE = Path(__file__).parents[1]
 _PACKAGE = "dse_study_"  # begins the private names of packages of studies' folders
@@ -87,7 +87,7 @@ def load_function(
     files: dict[str, Path] = {}
     try:
         if source.endswith(".py"):
-            module, files = load_file(own_file(folder, source, reference, "*.py"))
+            module, files = load_file(find_own_file(folder, source, reference, "*.py"))
         else:
             module = importlib.import_module(source)
     except ModuleNotFoundError as error:

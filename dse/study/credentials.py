@@ -48,12 +48,12 @@ def is_masked(url: str) -> bool:
     return _split(url.partition("://")[2])[0].endswith(f":{HIDDEN}")
 
 
-def shown_url(url: str) -> str:
+def mask_url(url: str) -> str:
     """Return a URL without its password and without its query, which may hold credentials too.
 
-    >>> shown_url("postgresql://me:secret@host:5432/db?sslpassword=x")
+    >>> mask_url("postgresql://me:secret@host:5432/db?sslpassword=x")
     'postgresql://me:***@host:5432/db'
-    >>> shown_url("sqlite:////tmp/a@b.db?timeout=20")
+    >>> mask_url("sqlite:////tmp/a@b.db?timeout=20")
     'sqlite:////tmp/a@b.db'
     """
     scheme, colon, rest = url.strip().partition("://")
@@ -65,7 +65,7 @@ def shown_url(url: str) -> str:
     return f"{scheme}://{user}{':' + HIDDEN if colon else ''}{at}{place}"
 
 
-def credentials(url: str) -> set[str]:
+def list_credentials(url: str) -> set[str]:
     """Return the texts that must not be shown: password and query values, as written and decoded.
 
     A short query value, such as a number of seconds, is a secret only if its key is. A driver may
@@ -82,11 +82,11 @@ def credentials(url: str) -> set[str]:
     return found - {""}
 
 
-def hidden(text: str, url: str) -> str:
+def hide_credentials(text: str, url: str) -> str:
     """Return a text, such as a driver's message, without the credentials of a URL."""
-    shown = dict.fromkeys(credentials(url), HIDDEN)
+    shown = dict.fromkeys(list_credentials(url), HIDDEN)
     if url:
-        shown[url] = shown_url(url)
+        shown[url] = mask_url(url)
     if not shown:
         return text
     longest = sorted(shown, key=len, reverse=True)
@@ -107,7 +107,7 @@ def _split(rest: str) -> tuple[str, str, str]:
 # The text of a study without credentials
 
 
-def safe_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
+def mask_study_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
     """Return a study's text with the storage's URL as it is shown, and no password in any other.
 
     The text stays as written if nothing else has to change. Otherwise, such as for a URL with
@@ -126,8 +126,8 @@ def safe_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
     url = run.get("storage") if isinstance(run, Mapping) else None
     wanted, masked, secrets = _masked(content), without_passwords(text), set[str]()
     if isinstance(url, str):
-        wanted["run"]["storage"] = shown_url(url)
-        masked, secrets = without_passwords(text.replace(url, shown_url(url))), credentials(url)
+        wanted["run"]["storage"] = mask_url(url)
+        masked, secrets = without_passwords(text.replace(url, mask_url(url))), list_credentials(url)
     elif masked == text and repr(wanted) == repr(content):
         return text
     read: Callable[[str], Any] = tomllib.loads if toml else json.loads
@@ -146,7 +146,7 @@ def deciding_content(content: Mapping[str, Any]) -> str:
     kept = {n: table for n, table in content.items() if n not in ("target", "recommend")}
     decides = _masked(kept)
     if isinstance(run, Mapping) and isinstance(run.get("storage"), str):
-        decides["run"]["storage"] = shown_url(run["storage"])
+        decides["run"]["storage"] = mask_url(run["storage"])
     if isinstance(search, Mapping):
         decides["search"].pop("timeout", None)
         if not decides["search"]:

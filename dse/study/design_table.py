@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dse.model.quantity import Array
 from dse.model.units import is_unit, nearest_unit
 from dse.problems import InputError, Problem, check_regular
-from dse.study.input_files import MAX_NAME, own_file
+from dse.study.input_files import MAX_NAME, find_own_file
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "–"})
 """Texts for a missing number, in small letters."""
@@ -85,7 +85,7 @@ def read_table(
     InputError
         If there is none, it lies elsewhere, or it is not a table.
     """
-    path = own_file(folder, name, "table", "*.csv")
+    path = find_own_file(folder, name, "table", "*.csv")
     try:
         check_regular(path, _BYTES)
         text = path.read_text(encoding="utf-8-sig")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dse.model.units import read
+from dse.model.units import read_value
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.catalog import Catalog, Row, find_catalog, load_catalog
 from dse.study.code_loading import load_function
@@ -166,7 +166,7 @@ def from_kernel(
     attached = _named(links, interfaces or usual, "--interface", problems)
     if problems or row is None or platform is None:
         raise InputError("dse new", problems)
-    clock = read(platform.values["clock"].text, "Hz")
+    clock = read_value(platform.values["clock"].text, "Hz")
     text = _draft("kernel")(
         target.stem,
         kernel=(row.name, _said(row, sources=True)),
@@ -303,12 +303,12 @@ def _said(row: Row, used: Sequence[str] = (), sources: bool = False) -> str:
 def _costs(row: Row, clock: float) -> dict[str, float]:
     """Return LogCA's costs of an interface, in cycles of a host of this clock [Hz]."""
     return {
-        cost: sum(read(row.values[n].text, unit, clock) for n in names if n in row.values)
+        cost: sum(read_value(row.values[n].text, unit, clock) for n in names if n in row.values)
         for cost, (unit, names) in _COSTS.items()
     }
 
 
 def _work(kernel: Row, clock: float) -> tuple[float, float]:
     """Return the host's work for a byte [cycle/B], and the exponent with which it grows."""
-    index = read(kernel.values["computational_index"].text, "cycle/B", clock)
-    return index, read(kernel.values["complexity"].text, "1")
+    index = read_value(kernel.values["computational_index"].text, "cycle/B", clock)
+    return index, read_value(kernel.values["complexity"].text, "1")

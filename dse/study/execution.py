@@ -10,14 +10,14 @@ from typing import NamedTuple
 from dse.evaluate.failures import DesignError
 from dse.evaluate.pace import measure_pace
 from dse.search.base import SearchSettings
-from dse.search.cluster import Cluster, is_in_a_task, packages_of
+from dse.search.cluster import Cluster, is_in_a_task, list_packages
 from dse.search.method_choice import adapt_to_bounds, adapt_to_pace, plan_guided, probe_bounds
 from dse.search.workers import ALONE, Workers
 from dse.study.code_loading import is_of_a_study
 from dse.study.study import ResolvedStudy
 
 
-def workers_of(study: ResolvedStudy, count: int | None, cluster: Cluster | None) -> Workers:
+def choose_workers(study: ResolvedStudy, count: int | None, cluster: Cluster | None) -> Workers:
     """Return the workers of a study: a cluster, joblib's as a script chose, or as in the study.
 
     Parameters
@@ -39,7 +39,7 @@ def workers_of(study: ResolvedStudy, count: int | None, cluster: Cluster | None)
     )
     if given.cluster is not None:
         modules = {model.function.__module__ for model in study.evaluator.model_graph.models}
-        given.cluster.check(packages_of(name for name in modules if not is_of_a_study(name)))
+        given.cluster.check(list_packages(name for name in modules if not is_of_a_study(name)))
         cluster = given.cluster
         return Workers(cluster.threads, "dask", cluster=cluster, isolated=table.processes)
     chosen = given.backend or ("loky" if table.processes else "threading")

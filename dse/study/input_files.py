@@ -171,7 +171,7 @@ def as_content(value: Any, where: str, problems: list[Problem]) -> Any:
 # Files that a study names in its own folder
 
 
-def own_file(folder: Path | None, name: str, source: str, pattern: str) -> Path:
+def find_own_file(folder: Path | None, name: str, source: str, pattern: str) -> Path:
     """Return the path of a file in a study's folder, or in a folder below it.
 
     Parameters
@@ -209,7 +209,7 @@ MARKER = "run.json"
 MAX_INPUT = 1 << 30  # bytes of a file that is read as an input
 
 
-class Outside(NamedTuple):
+class OutsideInput(NamedTuple):
     """An input that is not copied: its name in the study, its place, and its SHA-256.
 
     The file's own is under ``"."``; of a folder each file's under its place below it.
@@ -220,7 +220,9 @@ class Outside(NamedTuple):
     sha256: Mapping[str, str]
 
     @classmethod
-    def of(cls, name: str, path: Path, files: Sequence[Path], code: Mapping[Path, str]) -> Outside:
+    def of(
+        cls, name: str, path: Path, files: Sequence[Path], code: Mapping[Path, str]
+    ) -> OutsideInput:
         """Return an input with the digests of its files. Loaders see its name: a link stays one."""
         digests = {place_in(path, file): code[file] for file in files}
         return cls(name, path.parent.resolve() / path.name, digests)
@@ -236,20 +238,20 @@ class Outside(NamedTuple):
             If it cannot be read at all.
         """
         check_regular(self.path, MAX_INPUT)
-        found = {place_in(self.path, file): file for file in files_of(self.path)}
+        found = {place_in(self.path, file): file for file in list_files(self.path)}
         differ = found.keys() ^ self.sha256.keys()
         same = found.keys() & self.sha256.keys()
-        differ |= {place for place in same if sha256_of(found[place]) != self.sha256[place]}
+        differ |= {place for place in same if hash_file(found[place]) != self.sha256[place]}
         return sorted(differ)
 
 
-def places(outside: Mapping[str, Outside]) -> Iterator[str]:
+def list_places(outside: Mapping[str, OutsideInput]) -> Iterator[str]:
     """Yield which file of which input has which content."""
     for key, each in sorted(outside.items()):
         yield from (f"{key}\0{place}\0{digest}" for place, digest in sorted(each.sha256.items()))
 
 
-def files_of(path: Path) -> list[Path]:
+def list_files(path: Path) -> list[Path]:
     """Return a file itself; of a folder all files below it that no run and no Python wrote.
 
     Hidden files are left out.
@@ -303,7 +305,7 @@ def is_copied(folder: Path | None, name: str, files: Sequence[Path]) -> bool:
     return bool(files) and all(file.resolve() == own / file.relative_to(folder) for file in files)
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

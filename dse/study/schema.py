@@ -70,7 +70,7 @@ class InputValue:
 
     @property
     def text(self) -> str:
-        """Number and unit as one text, for `dse.model.units.read`.
+        """Number and unit as one text, for `dse.model.units.read_value`.
 
         >>> InputValue(900.0, "LUT").text, InputValue("1.16 GHz", "GHz").text
         ('900.0 LUT', '1.16 GHz')
@@ -98,10 +98,10 @@ class InputValue:
         return replace(self, value=value, unit=unit, distribution=distribution)
 
 
-def worst(provenances: Iterable[Provenance]) -> Provenance | None:
+def worst_provenance(provenances: Iterable[Provenance]) -> Provenance | None:
     """Return the worst founded of some provenances; None if there are none.
 
-    >>> worst(["fitted", "derived", "measured"])
+    >>> worst_provenance(["fitted", "derived", "measured"])
     'derived'
     """
     return max(provenances, key=PROVENANCES.index, default=None)

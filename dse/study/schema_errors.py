@@ -50,7 +50,7 @@ _REPORTED = 100  # errors: pydantic has one for each entry of a list
 _Schema = TypeVar("_Schema", bound=BaseModel)
 
 
-def parse_file(content: Mapping[str, Any], findings: Findings) -> StudyFile:
+def check_study_content(content: Mapping[str, Any], findings: Findings) -> StudyFile:
     """Check a study's content against the schema.
 
     Raises
@@ -63,13 +63,15 @@ def parse_file(content: Mapping[str, Any], findings: Findings) -> StudyFile:
         findings.finish_stage()
     study = content.get("study")
     if isinstance(study, Mapping) and "table" in study:
-        return parse_table(TableStudyFile, content, findings)
+        return check_table_content(TableStudyFile, content, findings)
     is_of_system = "kernel" in content or "kernels" in content
-    return parse_table(SystemStudyFile if is_of_system else StudyFile, content, findings)
+    return check_table_content(SystemStudyFile if is_of_system else StudyFile, content, findings)
 
 
-def parse_table(schema: type[_Schema], content: Mapping[str, Any], findings: Findings) -> _Schema:
-    """Return the content of a file as a table of a schema; see `parse_file`."""
+def check_table_content(
+    schema: type[_Schema], content: Mapping[str, Any], findings: Findings
+) -> _Schema:
+    """Return the content of a file as a table of a schema; see `check_study_content`."""
     try:
         return schema.model_validate(content)
     except ValidationError as error:

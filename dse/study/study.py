@@ -12,27 +12,27 @@ from pathlib import Path
 from typing import Any
 
 from dse.evaluate.criteria import Conditions, Objective
-from dse.evaluate.samples import certain
+from dse.evaluate.samples import drop_samples
 from dse.evaluate.space import Choice, Values
 from dse.problems import InputError, Problem, nearest
 from dse.search.base import SearchSettings
 from dse.search.method_choice import choose_method
 from dse.search.outcome import Tolerance
-from dse.study.credentials import deciding_content, safe_text, shown_url, url_problem
+from dse.study.credentials import deciding_content, mask_study_text, mask_url, url_problem
 from dse.study.findings import Findings, Place
 from dse.study.input_files import (
-    Outside,
+    OutsideInput,
     as_content,
     check_content,
-    places,
+    hash_file,
+    list_places,
     read_toml,
-    sha256_of,
     to_toml,
 )
 from dse.study.resolve import Resolved, resolve
 from dse.study.resolve.scope import Scope, is_unitless
 from dse.study.schema import BottleneckTable, SearchTable, StudyFile
-from dse.study.schema_errors import parse_file
+from dse.study.schema_errors import check_study_content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class ResolvedStudy(Resolved):
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     code: Mapping[Path, str]
-    outside: Mapping[str, Outside]
+    outside: Mapping[str, OutsideInput]
     digest: str
 
     @property
@@ -97,7 +97,7 @@ class ResolvedStudy(Resolved):
     def shown_storage(self) -> str:
         """The storage URL without its password; the run folder's own if there is none."""
         url = self.file.run.storage
-        return "sqlite:///study.db" if url is None else shown_url(url)
+        return "sqlite:///study.db" if url is None else mask_url(url)
 
     @property
     def constants(self) -> Mapping[str, Any]:
@@ -119,7 +119,7 @@ class ResolvedStudy(Resolved):
     @property
     def conditions(self) -> list[Conditions]:
         """The inputs that each objective binds: a number, or one per scenario."""
-        return [certain(objective.conditions) for objective in self.evaluator.objectives]
+        return [drop_samples(objective.conditions) for objective in self.evaluator.objectives]
 
 
 def read_study(
@@ -155,7 +155,7 @@ def read_study(
     return _study(raw, text, path, {}, elsewhere or {})
 
 
-def study_of_mapping(
+def make_study(
     content: Mapping[str, Any],
     models: Mapping[str, Callable[..., Any]] | None = None,
     elsewhere: Mapping[str, Path] | None = None,
@@ -170,7 +170,7 @@ def study_of_mapping(
     return _study(raw, json.dumps(raw, indent=1), None, models or {}, elsewhere or {})
 
 
-def rewritten(
+def rewrite_study(
     study: ResolvedStudy, content: Mapping[str, Any], moved: Collection[str] = ()
 ) -> ResolvedStudy:
     """Return a study of the same place and functions with another content.
@@ -216,29 +216,29 @@ def _study(
 ) -> ResolvedStudy:
     """Return the study of a content, in stages; each reports all its problems at once."""
     findings = Findings(str(path) if path else "study")
-    file = parse_file(raw, findings)
+    file = check_study_content(raw, findings)
     folder = path.parent.absolute() if path else None  # a model may change where paths begin
     resolved = resolve(file, folder, functions, elsewhere, findings)
     search = _plan(file, resolved, findings)
     try:
         code = {
-            path: sha256_of(path) for path in sorted({*resolved.files, *resolved.section_files})
+            path: hash_file(path) for path in sorted({*resolved.files, *resolved.section_files})
         }
     except OSError as error:
         message = f"{error.filename} cannot be read: {error.strerror or error}"
         raise InputError(findings.source, [Problem("", message)]) from None
-    outside = {key: Outside.of(*noted, code) for key, noted in resolved.noted_files.items()}
+    outside = {key: OutsideInput.of(*noted, code) for key, noted in resolved.noted_files.items()}
     searched = resolved.target.searched if resolved.target else ()
     digest = _digest(
         deciding_content(raw),
         {path: code[path] for path in resolved.files},
         folder,
-        [*resolved.fingerprints, *searched, *places(outside)],
+        [*resolved.fingerprints, *searched, *list_places(outside)],
     )
     return ResolvedStudy(
         **vars(resolved),
         file=file,
-        text=safe_text(text, raw, toml=path is not None),
+        text=mask_study_text(text, raw, toml=path is not None),
         content=raw,
         functions=functions,
         path=path,

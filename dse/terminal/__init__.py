@@ -2,9 +2,9 @@
 
 * `terminal`: progress, summaries with the best designs, explanations
 * `fields`: short answers, one labelled field per line
-* `documents`: the JSON of each command, and its schema
-* `listing`: models and catalogs
-* `layout`: lines and texts of users
+* `documents`: the JSON document of each command, and its schema
+* `listing`: models and catalogs, as an overview or in detail
+* `layout`: indented lines, times in words, and texts of users without markup
 """
 
 from dse.terminal.terminal import Terminal

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from dse.evaluate.criteria import Objective
-from dse.evaluate.graph_summary import list_reaches
+from dse.evaluate.graph_summary import list_variable_effects
 from dse.explain.certification import Verdict
 from dse.explain.explanation import Explanation
-from dse.model.values import as_data
+from dse.model.values import json_value
 from dse.result.compare import Difference, Side
 from dse.result.progress import Status
 from dse.result.record import Certificate, Column, Cut, Result, TargetAnswer
@@ -142,7 +142,7 @@ DOCUMENTS = {
 def check_data(study: ResolvedStudy, notes: Sequence[str]) -> dict[str, Any]:
     """Return the plan of a run as plain values, for JSON."""
     evaluator, plan = study.evaluator, study.plan
-    reaches = list_reaches(evaluator)
+    reaches = list_variable_effects(evaluator)
     required = [c for c in evaluator.constraints if c.required_by]
     document = CheckDocument(
         study.name,
@@ -166,14 +166,14 @@ def check_data(study: ResolvedStudy, notes: Sequence[str]) -> dict[str, Any]:
         study.warnings,
         (*study.notes, *notes),
     )
-    data: dict[str, Any] = as_data(asdict(document))
+    data: dict[str, Any] = json_value(asdict(document))
     return data
 
 
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation as plain values, for JSON; infinities as texts."""
-    data: dict[str, Any] = as_data(asdict(explanation))
-    return data | {"feasible": explanation.feasible, "fields": as_data(explanation.fields)}
+    data: dict[str, Any] = json_value(asdict(explanation))
+    return data | {"feasible": explanation.feasible, "fields": json_value(explanation.fields)}
 
 
 def explain_data(
@@ -186,14 +186,14 @@ def explain_data(
     changes : mapping of int to mapping
         Switch points and limits, by design.
     """
-    designs = [explanation_data(e) | as_data(changes.get(e.design, {})) for e in explanations]
+    designs = [explanation_data(e) | json_value(changes.get(e.design, {})) for e in explanations]
     return {"name": result.name, "designs": designs}
 
 
 def certify_data(result: Result, verdict: Verdict) -> dict[str, Any]:
     """Return the verdict on a certificate as plain values, for JSON."""
     more = {"refuted": verdict.refuted, "certificate": asdict(result.certificate)}
-    data: dict[str, Any] = as_data(asdict(verdict) | more)
+    data: dict[str, Any] = json_value(asdict(verdict) | more)
     return data
 
 

@@ -17,7 +17,16 @@ from dse.explain.explanation import Explanation
 from dse.explain.limits import Limits
 from dse.explain.sensitivity import STUDY
 from dse.explain.switch_points import LATER, SwitchPoints
-from dse.model.values import aligned, number, percent, plural, prefixed, show_value, titled, worded
+from dse.model.values import (
+    add_unit,
+    align_numbers,
+    choose_prefix,
+    plural,
+    show_number,
+    show_percent,
+    show_value,
+    word_name,
+)
 from dse.result.record import Certificate, Result
 from dse.study.study import ResolvedStudy
 
@@ -190,7 +199,7 @@ def _describe_confidence(fields: Mapping[str, str]) -> str:
 def _label_search(certificate: Certificate) -> str:
     if not certificate.complete:
         return "Not complete"
-    return f"Within {percent(certificate.gap, 2)}" if certificate.gap else "Complete"
+    return f"Within {show_percent(certificate.gap, 2)}" if certificate.gap else "Complete"
 
 
 def _describe_recommended(answer: Mapping[str, Any], width: int) -> list[str]:
@@ -223,17 +232,17 @@ def _best_designs(result: Result, answer: Mapping[str, Any], width: int) -> list
         named[str(first["design"])] = [first["role"]]
     for objective in result.objectives:
         design = str(front.best(objective.name).name)
-        named.setdefault(design, []).append(f"best {worded(objective.name)}")
+        named.setdefault(design, []).append(f"best {word_name(objective.name)}")
     rows = result.designs.loc[[int(design) for design in named]]
     heads, columns = ["", "design"], []
     for objective in result.objectives:
         values = rows[objective.name].to_numpy(dtype=float)
-        scale, unit = prefixed(values, objective.unit)
+        scale, unit = choose_prefix(values, objective.unit)
         texts = [
             text if np.isfinite(value) else show_value(value, objective.unit)
-            for value, text in zip(values.tolist(), aligned(values / scale), strict=True)
+            for value, text in zip(values.tolist(), align_numbers(values / scale), strict=True)
         ]
-        heads.append(titled(worded(objective.name), unit))
+        heads.append(add_unit(word_name(objective.name), unit))
         columns.append(texts)
     table = [
         [_cut(_shorten(labels), _ROLE), design, *cells]
@@ -264,7 +273,7 @@ def summarize_explanation(
     shown = [n for n in variables if n in explanation.values]
     settings = describe_design(study.evaluator, explanation.values, shown)
     gives = ", ".join(
-        f"{worded(o.name)} {show_value(float(explanation.values[o.name]), o.unit)}"
+        f"{word_name(o.name)} {show_value(float(explanation.values[o.name]), o.unit)}"
         for o in result.objectives
     )
     lines = [f"design {explanation.design} of {result.name}"]
@@ -301,8 +310,8 @@ def _bottlenecks(explanation: Explanation, width: int) -> list[str]:
         gains: dict[str, list[str]] = {}
         for each in found:
             if (each.set_by == STUDY) == own:
-                gain = f"{worded(each.objective)} {each.gain_text} better"
-                gains.setdefault(worded(each.label), []).append(gain)
+                gain = f"{word_name(each.objective)} {each.gain_text} better"
+                gains.setdefault(word_name(each.label), []).append(gain)
         texts = [f"{name}: {', '.join(parts)}" for name, parts in gains.items()]
         lines += make_field(label, "; ".join(texts), width, 2)
     return lines
@@ -313,7 +322,7 @@ def _what_if(result: Result, explanation: Explanation, width: int) -> list[str]:
     changes = [change for change in explanation.advice if change.settings][:_WHAT_IF]
     if not changes:
         return make_field("No change", explanation.no_change, width, 2)
-    heads = ["What if", *(worded(o.name) for o in result.objectives), "design"]
+    heads = ["What if", *(word_name(o.name) for o in result.objectives), "design"]
     rows = [[_head(change), *_effects(change), str(change.design or "")] for change in changes]
     return make_table(heads, rows, width)
 
@@ -322,7 +331,7 @@ def _head(change: Change) -> str:
     """Return the variables that change; only their new values if both do not fit."""
     text = ", ".join(map(str, change.settings))
     if len(text) > _SETTINGS:
-        text = ", ".join(f"{worded(s.variable)} → {s.differing[1]}" for s in change.settings)
+        text = ", ".join(f"{word_name(s.variable)} → {s.differing[1]}" for s in change.settings)
     return _cut(text, _SETTINGS)
 
 
@@ -366,11 +375,11 @@ def summarize_plan(study: ResolvedStudy, notes: Sequence[str], width: int) -> li
     lines = [f"{study.name}: no problems; {shown}, {plan.method} search"]
     lines += make_field("Search", plan.reason, width)
     variables = [
-        f"{name} ({'continuous' if v.count is None else number(v.count)})"
+        f"{name} ({'continuous' if v.count is None else show_number(v.count)})"
         for name, v in evaluator.space.variables.items()
     ]
     lines += make_field("Variables", ", ".join(variables), width, 3)
-    objectives = [f"{o.direction} {titled(o.name, o.unit)}" for o in evaluator.objectives]
+    objectives = [f"{o.direction} {add_unit(o.name, o.unit)}" for o in evaluator.objectives]
     lines += make_field("Objectives", ", ".join(objectives), width, 2)
     required = sum(1 for c in evaluator.constraints if c.required_by)
     own = len(evaluator.constraints) - required

@@ -17,24 +17,24 @@ def escape(text: str) -> str:
     return markup.escape(printable(text))
 
 
-def indented(content: RenderableType, columns: int = 2) -> Padding:
+def indent_text(content: RenderableType, columns: int = 2) -> Padding:
     """Return a text or a table with columns of space to its left."""
     return Padding(content, (0, 0, 0, columns), expand=False)
 
 
-def hanging(kind: str, text: str, width: int = 11, indent: int = 2) -> Iterator[RenderableType]:
+def hang_text(kind: str, text: str, width: int = 11, indent: int = 2) -> Iterator[RenderableType]:
     """Yield a word and a text whose further lines begin below its first."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(width=width)
     table.add_column(overflow="fold")
     table.add_row(kind, escape(text))
-    yield indented(table, indent)
+    yield indent_text(table, indent)
 
 
-def span(seconds: float) -> str:
+def show_time(seconds: float) -> str:
     """Return a time in words.
 
-    >>> span(7.2), span(125), span(7_300)
+    >>> show_time(7.2), show_time(125), show_time(7_300)
     ('7 s', '2 min 5 s', '2 h 2 min')
     """
     whole = max(round(seconds), 0)

@@ -12,19 +12,21 @@ from rich.table import Table
 from rich.text import Text
 
 from dse.model.quantity import Quantity, Resource
-from dse.model.values import number, plural
+from dse.model.values import plural, show_number
 from dse.problems import printable
-from dse.study.catalog import Catalog, Listed, Row
+from dse.study.catalog import Catalog, ListedModel, Row
 from dse.study.catalog_filter import entry_values
 from dse.study.schema import InputValue
-from dse.terminal.layout import escape, hanging, indented
+from dse.terminal.layout import escape, hang_text, indent_text
 
 _TABLE_WIDTH = 80  # columns of a terminal
 _MAX_COLUMNS = 4  # of values: the names of entries need the rest
 _NAME_WIDTH = 27  # of quantities
 
 
-def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[RenderableType]:
+def list_overview(
+    models: Sequence[ListedModel], catalogs: Sequence[Catalog]
+) -> Iterator[RenderableType]:
     """Yield one line for each model and each catalog."""
     yield from _lines("models", [(m.model.name, m.about) for m in models])
     yield from _lines("catalogs", [(c.name, c.about) for c in catalogs])
@@ -34,8 +36,8 @@ def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[
     )
 
 
-def details(
-    models: Sequence[Listed], catalogs: Sequence[Catalog], name: str
+def list_details(
+    models: Sequence[ListedModel], catalogs: Sequence[Catalog], name: str
 ) -> Iterator[RenderableType]:
     """Yield the details of a name, or else one line for each name that contains the text."""
     whole = [m for m in models if re.search(rf"(^|[.:]){re.escape(name)}$", m.model.name)]
@@ -61,7 +63,7 @@ def details(
     )
     exact = whole or given or taken or any(name in (c.name, *c.rows) for c in catalogs)
     if not exact and not rows:
-        yield from overview(models, catalogs)
+        yield from list_overview(models, catalogs)
 
 
 def _declared(quantity: Quantity | Resource) -> str:
@@ -78,10 +80,10 @@ def _lines(title: str, lines: Sequence[tuple[str, str]]) -> Iterator[RenderableT
     wide = max((len(name) for name, _ in lines), default=0)
     for name, about in lines:
         text = printable(f"{name:<{wide}}  {about}")
-        yield indented(Text(text, overflow="ellipsis", no_wrap=True))
+        yield indent_text(Text(text, overflow="ellipsis", no_wrap=True))
 
 
-def _model(listed: Listed) -> Iterator[RenderableType]:
+def _model(listed: ListedModel) -> Iterator[RenderableType]:
     yield f"[bold]{escape(listed.model.name)}[/]  {escape(listed.about)}"
     for title, quantities in (("inputs", listed.model.inputs), ("outputs", listed.model.outputs)):
         yield f"  {title}"
@@ -92,35 +94,35 @@ def _model(listed: Listed) -> Iterator[RenderableType]:
                 label = f"({declared.label}) " if declared.label else ""
                 about = f"{label}{declared.symbol} [{declared.unit}]{domain}  {about}".strip()
             if (default := listed.model.defaults.get(name)) is not None:
-                about += f" (default {number(default)})"
-            yield indented(f"[bold]{escape(name)}[/] {escape(about)}", 4)
+                about += f" (default {show_number(default)})"
+            yield indent_text(f"[bold]{escape(name)}[/] {escape(about)}", 4)
     for requirement in listed.model.requirements:
-        yield from hanging("requires", f"{requirement.relation.text}: {requirement.about}")
+        yield from hang_text("requires", f"{requirement.relation.text}: {requirement.about}")
 
 
 def _catalog(catalog: Catalog, rows: Iterable[Row]) -> Iterator[RenderableType]:
     yield f"[bold]catalog {escape(catalog.name)}[/]  {escape(catalog.about)}"
     for row in rows:
-        yield indented(f"[bold]{escape(row.name)}[/]  {escape(row.about)}")
+        yield indent_text(f"[bold]{escape(row.name)}[/]  {escape(row.about)}")
         values = ", ".join(f"{name} = {_value(value)}" for name, value in row.values.items())
-        yield indented(f"[dim]{escape(values)}[/]", 4)
+        yield indent_text(f"[dim]{escape(values)}[/]", 4)
 
 
 def _entry(catalog: Catalog, row: Row) -> Iterator[RenderableType]:
     yield f"[bold]catalog {escape(catalog.name)}[/]  {escape(catalog.about)}"
-    yield indented(f"[bold]{escape(row.name)}[/]  {escape(row.about)}")
+    yield indent_text(f"[bold]{escape(row.name)}[/]  {escape(row.about)}")
     for name, text in row.text.items():
-        yield from hanging(name, text, _NAME_WIDTH, 4)
+        yield from hang_text(name, text, _NAME_WIDTH, 4)
     sources = {value.source for value in row.values.values()}
     for name, value in row.values.items():
         source = value.source if len(sources) > 1 else ""
         bounds = f" in {value.range[0]} to {value.range[1]}" if value.range else ""
         parts = f"{_value(value)}{bounds}  ({value.provenance})", source, value.note
-        yield from hanging(name, "; ".join(filter(None, parts)), _NAME_WIDTH, 4)
+        yield from hang_text(name, "; ".join(filter(None, parts)), _NAME_WIDTH, 4)
     if len(sources) == 1:
-        yield from hanging("source", min(sources), _NAME_WIDTH, 4)
+        yield from hang_text("source", min(sources), _NAME_WIDTH, 4)
     if row.note:
-        yield from hanging("note", row.note, _NAME_WIDTH, 4)
+        yield from hang_text("note", row.note, _NAME_WIDTH, 4)
 
 
 def entry_table(catalog: Catalog, condition: str = "") -> Iterator[RenderableType]:
@@ -140,7 +142,7 @@ def entry_table(catalog: Catalog, condition: str = "") -> Iterator[RenderableTyp
     for name in shown:
         unit, values = entry_values(rows, name)
         own = ["" if name not in row.values else _value(row.values[name]) for row in rows]
-        shown_as = (number(value, 4) for value in values)
+        shown_as = (show_number(value, 4) for value in values)
         columns.append(
             [o if np.isnan(v) else t for o, v, t in zip(own, values, shown_as, strict=True)]
         )
@@ -159,4 +161,4 @@ def _value(entry: InputValue) -> str:
     """Return an input value as people write it."""
     if isinstance(entry.value, str):
         return entry.value
-    return f"{number(entry.value, 6)} {'' if entry.unit == '1' else entry.unit}".rstrip()
+    return f"{show_number(entry.value, 6)} {'' if entry.unit == '1' else entry.unit}".rstrip()

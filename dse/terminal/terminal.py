@@ -16,29 +16,29 @@ from rich.table import Table
 
 from dse.evaluate.audit import show_exactly
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.graph_summary import Reach, list_reaches, list_steps
+from dse.evaluate.graph_summary import VariableEffects, list_steps, list_variable_effects
 from dse.evaluate.space import SUBSET
 from dse.evaluate.table_space import TableSpace
 from dse.explain.breakdown import find_divisor, part_fields
-from dse.explain.explanation import Explanation, curve_fields, region_fields
+from dse.explain.explanation import Explanation, list_best_points, region_fields
 from dse.explain.sensitivity import Sensitivity
 from dse.model.values import (
-    aligned,
-    number,
-    percent,
+    add_unit,
+    align_numbers,
+    choose_prefix,
     plural,
-    prefixed,
+    show_number,
+    show_percent,
     show_value,
-    titled,
 )
 from dse.result.progress import Status
 from dse.result.record import Certificate, Result
 from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import describe_ground
-from dse.study.catalog import Catalog, Listed, near
+from dse.study.catalog import Catalog, ListedModel, find_near_name
 from dse.study.study import ResolvedStudy
 from dse.terminal.fields import summarize_explanation, summarize_plan, summarize_run
-from dse.terminal.layout import escape, hanging, indented, span
+from dse.terminal.layout import escape, hang_text, indent_text, show_time
 
 if TYPE_CHECKING:
     from dse.explain.certification import Refutation, Verdict
@@ -50,7 +50,7 @@ _PIPED_COLUMNS = 10_000  # the width for a program that reads the output: no lin
 _LABEL = 24  # the width of a label
 
 
-def _reached(reach: Reach) -> str:
+def _reached(reach: VariableEffects) -> str:
     """Return the columns that a variable affects in words: the shorter of the two lists."""
     reached = (*reach.objectives, *reach.constraints)
     if not reach.others:
@@ -143,7 +143,7 @@ class Terminal:
             self._fields(answer["fields"].items())
         if result.target is not None:
             for sentence in result.target.words:
-                self._out.print(indented(escape(sentence)))
+                self._out.print(indent_text(escape(sentence)))
         self._out.print(escape(result.certificate.statement))
         if result.certificate.basis:
             self._out.print(escape(result.certificate.basis))
@@ -195,7 +195,7 @@ class Terminal:
 
     def _refutation(self, result: Result, refutation: Refutation) -> None:
         gap = result.certificate.gap or 0.0
-        by = f" by more than {percent(gap)}" if gap else ""
+        by = f" by more than {show_percent(gap)}" if gap else ""
         if refutation.design is None or refutation.values is None:
             self.say(
                 f"Not refuted: of {plural(refutation.tried, refutation.of)}, "
@@ -229,7 +229,7 @@ class Terminal:
         self._out.print(
             f"{escape(study.name)}: no problems; {shown}, {plan.method} search{budget}{why}"
         )
-        reach = list_reaches(evaluator)
+        reach = list_variable_effects(evaluator)
         for name, variable in evaluator.space.variables.items():
             count = "continuous" if variable.count is None else plural(variable.count, "value")
             if isinstance(evaluator.space, TableSpace):
@@ -257,7 +257,7 @@ class Terminal:
         self._line("note:", text, width=5, indent=0)
 
     def _line(self, kind: str, text: str, width: int = 11, indent: int = 2) -> None:
-        for each in hanging(kind, text, width, indent):
+        for each in hang_text(kind, text, width, indent):
             self._out.print(each)
 
     def model_graph(self, evaluator: Evaluator) -> None:
@@ -268,7 +268,7 @@ class Terminal:
         used = list_steps(evaluator)
         for step in used:
             head = f"{', '.join(step.gives)} ← {step.model}"
-            self._out.print(indented(escape(head)))
+            self._out.print(indent_text(escape(head)))
             for origin, names in step.takes.items():
                 self._line("←", f"{origin}: {', '.join(names)}", 1, 6)
         model_graph = evaluator.model_graph
@@ -279,7 +279,7 @@ class Terminal:
         idle = [m.name for m in model_graph.models if m.name not in busy]
         if idle:
             text = f"nothing asks for what these give: {', '.join(idle)}"
-            self._out.print(indented(escape(text)))
+            self._out.print(indent_text(escape(text)))
 
     def explanation(
         self,
@@ -317,11 +317,11 @@ class Terminal:
         self._fields(part_fields(explanation.parts))
         self._sensitivities(explanation.sensitivities)
         for objective, indices in explanation.ranking.items():
-            shares = (f"{name} {percent(index, 2)}" for name, index in indices.items())
+            shares = (f"{name} {show_percent(index, 2)}" for name, index in indices.items())
             self._fields([(f"{objective} decided by", ", ".join(shares))])
         if missing := explanation.missing_bottlenecks:
             self._fields([("bottlenecks", missing)])
-        self._fields([*region_fields(explanation), *curve_fields(explanation)])
+        self._fields([*region_fields(explanation), *list_best_points(explanation)])
 
     def _fields(self, fields: Iterable[tuple[str, str]]) -> None:
         """Print labels and texts in two columns; a label that repeats is printed once."""
@@ -371,19 +371,23 @@ class Terminal:
             self._out.print(table)
 
     def listing(
-        self, models: Sequence[Listed], catalogs: Sequence[Catalog], name: str | None
+        self, models: Sequence[ListedModel], catalogs: Sequence[Catalog], name: str | None
     ) -> None:
         """Show models and catalogs."""
-        from dse.terminal.listing import details, overview
+        from dse.terminal.listing import list_details, list_overview
 
         if not models and not catalogs:
-            meant = near(name or "")
+            meant = find_near_name(name or "")
             remedy = f"did you mean '{meant}'?" if meant else "see: dse list"
             self._out.print(
                 f"nothing is called '{escape(name or '')}'; {escape(remedy)}", soft_wrap=True
             )
             return
-        shown = overview(models, catalogs) if name is None else details(models, catalogs, name)
+        shown = (
+            list_overview(models, catalogs)
+            if name is None
+            else list_details(models, catalogs, name)
+        )
         self._print_lines(shown)
 
     def entries(self, catalog: Catalog, condition: str) -> None:
@@ -423,12 +427,12 @@ def status_lines(status: Status, now: datetime) -> Iterator[str]:
         end = ""
         if status.left is not None:
             when = (now + timedelta(seconds=status.left)).astimezone()
-            end = f"; expected end in {span(status.left)}, at {when:%Y-%m-%d %H:%M:%S}"
-        yield f"  {number(status.rate)} designs/s{end}"
+            end = f"; expected end in {show_time(status.left)}, at {when:%Y-%m-%d %H:%M:%S}"
+        yield f"  {show_number(status.rate)} designs/s{end}"
     if status.pid is not None:
         since = datetime.fromisoformat(status.since).astimezone()
         seen = (now - datetime.fromisoformat(status.seen)).total_seconds()
-        does = "works" if status.state == "under way" else f"gone, last note {span(seen)} ago"
+        does = "works" if status.state == "under way" else f"gone, last note {show_time(seen)} ago"
         place = f"process {status.pid} on {status.host}"
         yield f"  {place}, since {since:%Y-%m-%d %H:%M:%S}: {does}"
     if status.hint:
@@ -461,12 +465,12 @@ def _best_designs(result: Result, console: Console) -> list[Table | Padding | st
     columns = []
     for o in result.objectives:
         values = np.array([float(design[o.name]) for design in designs.values()])
-        scale, unit = prefixed(values, o.unit)
+        scale, unit = choose_prefix(values, o.unit)
         texts = [
             text if np.isfinite(value) else show_value(value, o.unit)
-            for value, text in zip(values.tolist(), aligned(values / scale), strict=True)
+            for value, text in zip(values.tolist(), align_numbers(values / scale), strict=True)
         ]
-        columns.append(_Column(o.name, titled(o.name, unit).replace(" [", "\n["), True, texts))
+        columns.append(_Column(o.name, add_unit(o.name, unit).replace(" [", "\n["), True, texts))
     for column in result.columns.values():
         if column.about == SUBSET:
             chosen = [str(design[column.name]) for design in designs.values()]
@@ -507,5 +511,5 @@ def _best_list(names: dict[str, list[str]], columns: list[_Column]) -> list[Tabl
             table.add_row(
                 escape(column.name), escape(f"{column.cells[i]} {unit if finite else ''}")
             )
-        shown.append(indented(table))
+        shown.append(indent_text(table))
     return shown

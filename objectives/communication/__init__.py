@@ -5,17 +5,19 @@ Bottlenecks", 2010. Assumptions: docs/explanation/communication.md.
 
 Modules:
 
-* ``dataflow``: calling contexts, functions that can move, and the data between functions;
-* ``readers``: dataflows from profiles;
+* ``dataflow``: the tree of calling contexts, functions that can move or stay, and the data between
+  functions;
+* ``readers``: dataflows from profiles and counts;
 * ``quantities``: the quantities of the models, and records of them;
-* ``split``: the work of accelerators and host;
-* ``acceleration``: time, speedup, bounds and area of accelerators: :func:`offload_functions`;
-* ``engine_calls``: functions as calls of a shared engine, and the program around them;
+* ``split``: the work of accelerators and host if contexts move: computing, bytes in stores and on
+  the medium, code and callbacks;
+* ``acceleration``: the models of time, speedup, ceilings and area: :func:`offload_functions`;
+* ``engine_calls``: functions as calls of a shared engine, the program around them, its response;
 * ``verdict``: :func:`verdicts`, the benefit of each function;
-* ``call_tree_cut``: :func:`best_cut`, the best functions of a call tree;
-* ``analysis``: the time of a program by part, its limits, and its growth;
-* ``laws``: laws of growth from counts, and their text;
-* ``report``: sections of the report.
+* ``call_tree_cut``: :func:`best_cut`, the best contexts of a call tree;
+* ``analysis``: the paper's tables: the time of a program by part, busy functions, and limits;
+* ``laws``: laws of growth of the counts of a dataflow, their fit, text and table;
+* ``report``: sections of the report, and the program and functions of a design.
 """
 
 from objectives.communication.acceleration import (

@@ -28,9 +28,15 @@ import numpy as np
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.quantities import Accelerators, AreaCosts, Costs, Programs, Selection
-from objectives.communication.split import Work, design_work, distinct_splits, outermost, product
-from objectives.power_law import alike
-from objectives.quantities import AREA, AREA_INTERFACE, Workload, speedup_of
+from objectives.communication.split import (
+    Work,
+    design_work,
+    distinct_splits,
+    multiply_costs,
+    outermost_contexts,
+)
+from objectives.power_law import broadcast_alike
+from objectives.quantities import AREA, AREA_INTERFACE, Workload, declare_speedup
 
 
 class Parts(NamedTuple):
@@ -52,7 +58,9 @@ def _part(about: str) -> Quantity:
 class Acceleration:
     """The outputs of `acceleration`."""
 
-    speedup: Annotated[Array, speedup_of("speedup of the whole program", reference=("host_time",))]
+    speedup: Annotated[
+        Array, declare_speedup("speedup of the whole program", reference=("host_time",))
+    ]
     host_time: Annotated[Array, Quantity("cycle", "time on the host only", "T0", low=0)]
     accelerated_time: Annotated[
         Array,
@@ -135,11 +143,11 @@ def acceleration(
     work = design_work(dataflow, workload, selection)
     parts, host = time_parts(work, accelerators, costs), _host(dataflow, workload, selection, costs)
     total = _sum(parts)
-    in_store, on_medium = placed(work, accelerators)
+    in_store, on_medium = place_traffic(work, accelerators)
     times = (_ratio(host, total), host, total, *parts)
     known = dataflow.counted("transfers", workload)
     moved = (on_medium * known, in_store * known, work.accelerators)
-    return Acceleration(*alike(times), *alike(moved))
+    return Acceleration(*broadcast_alike(times), *broadcast_alike(moved))
 
 
 @model
@@ -174,7 +182,7 @@ def ceilings(
     parts = time_parts(work, accelerators, costs)
     host = _host(dataflow, workload, selection, costs)
     zero = np.zeros(_sum(parts).shape)
-    waiting = computing(work, np.inf) * costs.instruction_time
+    waiting = computing_cost(work, np.inf) * costs.instruction_time
     rest = (
         parts._replace(computation=waiting),
         parts._replace(local=zero),
@@ -182,24 +190,24 @@ def ceilings(
         parts._replace(medium=zero),
         parts._replace(computation=zero, local=zero, medium=zero, calls=zero),
     )
-    return Ceilings(*alike(_ratio(host, _sum(r)) for r in rest))
+    return Ceilings(*broadcast_alike(_ratio(host, _sum(r)) for r in rest))
 
 
 def time_parts(work: Work, accelerators: Accelerators, costs: Costs) -> Parts:
     """Return the parts of T1 of work that is split, elementwise."""
     a, c = accelerators, costs
-    in_store, on_medium = placed(work, a)
+    in_store, on_medium = place_traffic(work, a)
     return Parts(
         work.host_instructions * c.instruction_time,
         work.host_bytes * c.byte_time,
-        computing(work, a.computation_factor) * c.instruction_time,
+        computing_cost(work, a.computation_factor) * c.instruction_time,
         in_store * c.byte_time / a.communication_factor,
-        product(on_medium, np.asarray(c.latency_per_byte) / c.medium_factor),
-        product(work.calls, np.asarray(c.overhead) + c.latency),
+        multiply_costs(on_medium, np.asarray(c.latency_per_byte) / c.medium_factor),
+        multiply_costs(work.calls, np.asarray(c.overhead) + c.latency),
     )
 
 
-def computing(work: Work, factor: Floats) -> Array:
+def computing_cost(work: Work, factor: Floats) -> Array:
     """Return the accelerators' computing, in instructions at the speed of the host."""
     parallel = work.units.instructions / np.asarray(factor)[..., None]
     each = np.maximum(parallel, work.units.waiting)
@@ -213,7 +221,7 @@ def _host(dataflow: Dataflows, workload: Floats, selection: Floats, costs: Costs
     return np.asarray(costs.instruction_time * computing + costs.byte_time * reading)
 
 
-def placed(work: Work, accelerators: Accelerators) -> tuple[Array, Array]:
+def place_traffic(work: Work, accelerators: Accelerators) -> tuple[Array, Array]:
     """Return the bytes in the accelerators' stores and those on the medium."""
     shared = np.asarray(accelerators.shared_store, dtype=np.float64)
     keeps = np.asarray(accelerators.keeps_data) == 1.0
@@ -273,27 +281,29 @@ def accelerator_area(
     The area is a sum of products of non-negative inputs: it rises with each factor and each cost. A
     shared store makes one of several, and larger.
     """
-    areas = areas_of(design_work(dataflow, workload, selection), accelerators, costs)
+    areas = split_areas(design_work(dataflow, workload, selection), accelerators, costs)
     known = dataflow.counted("code", workload)
-    return Areas(*alike(np.asarray(column) * known for column in vars(areas).values()))
+    return Areas(*broadcast_alike(np.asarray(column) * known for column in vars(areas).values()))
 
 
 @np.errstate(all="ignore")
-def areas_of(work: Work, accelerators: Accelerators, costs: AreaCosts) -> Areas:
+def split_areas(work: Work, accelerators: Accelerators, costs: AreaCosts) -> Areas:
     """Return the area of work that is split, elementwise."""
     shared = np.asarray(accelerators.shared_store) == 1.0
     stores = np.where(shared, np.minimum(work.accelerators, 1.0), work.accelerators)
-    held = stored(work, accelerators)
-    banks = product(stores, accelerators.communication_factor * np.asarray(costs.bank_area))
+    held = count_stored_bytes(work, accelerators)
+    banks = multiply_costs(stores, accelerators.communication_factor * np.asarray(costs.bank_area))
     parts = (
-        product(parallel_code(work, accelerators.computation_factor), costs.instruction_area),
+        multiply_costs(
+            parallel_code(work, accelerators.computation_factor), costs.instruction_area
+        ),
         BITS * held * costs.memory_area_per_bit + banks,
-        product(work.accelerators, costs.interface_area),
+        multiply_costs(work.accelerators, costs.interface_area),
     )
-    return Areas(*alike((parts[0] + parts[1] + parts[2], *parts, held)))
+    return Areas(*broadcast_alike((parts[0] + parts[1] + parts[2], *parts, held)))
 
 
-def stored(work: Work, accelerators: Accelerators) -> Array:
+def count_stored_bytes(work: Work, accelerators: Accelerators) -> Array:
     """Return the bytes that the accelerators' stores hold."""
     shared = np.asarray(accelerators.shared_store) == 1.0
     keeps = np.asarray(accelerators.keeps_data) == 1.0
@@ -305,7 +315,7 @@ def parallel_code(work: Work, factor: Floats) -> Array:
     """Return the code × the factor at which it computes, in instructions."""
     instructions, waiting, code = work.units
     bound = np.where(waiting > 0, instructions / waiting, np.inf)
-    each = product(code, np.minimum(np.asarray(factor)[..., None], bound))
+    each = multiply_costs(code, np.minimum(np.asarray(factor)[..., None], bound))
     return np.asarray(each.sum(axis=-1) + 0.0 * work.calls)
 
 
@@ -374,9 +384,9 @@ def idle_functions(dataflow: Programs, selection: Selection, workload: Workload 
     return Idle((bits - held[place])[()])
 
 
-def accelerated(program: Dataflow, names: tuple[str, ...]) -> tuple[str, ...]:
+def list_accelerated(program: Dataflow, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the functions that get an accelerator, in the order given."""
     own = set(program.names[: program.functions])
-    nodes = outermost(program, [program.position(name) for name in names if name in own])
+    nodes = outermost_contexts(program, [program.position(name) for name in names if name in own])
     held = {program.names[program.tree.function[node]] for node in nodes}
     return tuple(name for name in names if name in held)

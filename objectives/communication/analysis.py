@@ -1,7 +1,7 @@
 """Where a program's time goes, what acceleration of its parts gives, and how its dataflow grows.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks"
-(2010): Figure 3 (:func:`breakdown`), Figures 4 and 9 (:func:`busiest`), Figure 5
+(2010): Figure 3 (:func:`breakdown`), Figures 4 and 9 (:func:`find_busiest`), Figure 5
 (:func:`memory_wall`), Figure 6 (:func:`local_or_global`), Figure 10 (:func:`speedups`), and the
 formulas in n of Figures 7 and 8 (:func:`fit_dataflow_laws`). The functions give the tables behind
 pictures.
@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from dse.model import Array
 from objectives.communication.dataflow import Dataflow
-from objectives.communication.laws import Law, Notation, fit_law, growth, law_text
-from objectives.communication.split import outermost, split, whole
+from objectives.communication.laws import Law, Notation, fit_law, leading_term, write_law
+from objectives.communication.split import outermost_contexts, split_work, whole_work
 from objectives.communication.verdict import Setting
 
 REST = "(rest)"
@@ -41,7 +41,7 @@ def breakdown(
     rows = []
     for name in functions:
         f = dataflow.position(name)
-        part = split(dataflow, outermost(dataflow, [f]))
+        part = split_work(dataflow, outermost_contexts(dataflow, [f]))
         entered = float(dataflow.transfers_into[:, f].sum())
         rows.append((part.accelerator_instructions, part.anew.inside, entered))
     own = np.array(rows).reshape(-1, 3)
@@ -75,7 +75,7 @@ class Busiest(NamedTuple):
     """Own arithmetic and logical instructions [instruction]."""
 
 
-def busiest(dataflow: Dataflow, count: int = 10) -> Busiest:
+def find_busiest(dataflow: Dataflow, count: int = 10) -> Busiest:
     """Return the functions that compute most, the busiest first (Figures 4 and 9)."""
     active = np.flatnonzero(dataflow.computation + dataflow.transfers.sum(axis=0) > 0)
     order = active[np.argsort(-dataflow.computation[active], kind="stable")][:count]
@@ -149,9 +149,11 @@ def _speedups(
     dataflow: Dataflow, functions: Sequence[str], machine: Setting, faster: Sequence[str], f: Array
 ) -> Array:
     """Return the program's speedup for each of the factors `f` in place of the ones named."""
-    work = split(dataflow, outermost(dataflow, [dataflow.position(name) for name in functions]))
+    work = split_work(
+        dataflow, outermost_contexts(dataflow, [dataflow.position(name) for name in functions])
+    )
     machines = (replace(machine, **dict.fromkeys(faster, x)) for x in f.tolist())
-    return machine.time(whole(dataflow)) / np.array([each.time(work) for each in machines])
+    return machine.time(whole_work(dataflow)) / np.array([each.time(work) for each in machines])
 
 
 # ------------------------------------------------------------------------------------------ growth
@@ -172,7 +174,7 @@ class Count(NamedTuple):
     target: str
 
 
-def counts(dataflow: Dataflow) -> dict[Count, int]:
+def list_counts(dataflow: Dataflow) -> dict[Count, int]:
     """Return every number of a dataflow that is not 0."""
     own = (dataflow.computation, dataflow.invocations, dataflow.local_bytes)
     between = (dataflow.transfers, dataflow.transfers_into, dataflow.transfers_out)
@@ -188,7 +190,7 @@ def fit_dataflow_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> di
 
     See :func:`~objectives.communication.laws.fit_law`, which also lists the errors.
     """
-    numbers = [counts(each) for each in dataflows]
+    numbers = [list_counts(each) for each in dataflows]
     return {
         count: fit_law(sizes, [each.get(count, 0) for each in numbers])
         for count in sorted(set().union(*numbers), key=lambda c: (COUNTS.index(c.what), *c[1:]))
@@ -206,7 +208,7 @@ def law_table(laws: dict[Count, Law], notation: Notation | None = None) -> pd.Da
     for count, law in laws.items():
         own = style._replace(unit=units.get(count.what, style.unit))
         names = {"what": count.what, "from": count.source, "to": count.target}
-        text = {"law": law_text(law, own), "growth": growth(law, own)}
+        text = {"law": write_law(law, own), "growth": leading_term(law, own)}
         error = {"exact": law.exact, "residual": law.residual, "held out": law.held_out}
         rows.append(names | text | error)
     return pd.DataFrame(rows)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.model import Array
 from objectives.communication.dataflow import CallTree, Dataflow
-from objectives.communication.split import split, whole
+from objectives.communication.split import split_work, whole_work
 from objectives.communication.verdict import Setting
 
 
@@ -40,12 +40,12 @@ def best_cut(dataflow: Dataflow, setting: Setting | None = None) -> Cut:
     """
     setting = setting or Setting()
     tree = dataflow.tree
-    total = setting.time(whole(dataflow))
+    total = setting.time(whole_work(dataflow))
     required = total * (1.0 - 1.0 / setting.least_speedup)
     saved = np.zeros(len(tree.parent))
     candidates = [dataflow.position(name) for name in dataflow.candidates]
     for node in np.flatnonzero(np.isin(tree.function, candidates)).tolist():
-        saved[node] = total - setting.time(split(dataflow, (node,)))
+        saved[node] = total - setting.time(split_work(dataflow, (node,)))
     while True:
         contexts = best_antichain(tree, saved)
         chosen = list(contexts)
@@ -54,7 +54,7 @@ def best_cut(dataflow: Dataflow, setting: Setting | None = None) -> Cut:
         if not too_little:
             break
         saved[np.isin(tree.function, too_little)] = 0.0
-    time = setting.time(split(dataflow, contexts))
+    time = setting.time(split_work(dataflow, contexts))
     names = [[dataflow.names[tree.function[v]] for v in tree.way(node)] for node in contexts]
     return Cut(
         contexts,

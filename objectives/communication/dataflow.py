@@ -132,7 +132,7 @@ def shares_inside(tree: CallTree, size: int) -> Array:
     return np.minimum(inside, 1.0)
 
 
-def callbacks(tree: CallTree, contexts: Sequence[int]) -> dict[int, float]:
+def count_callbacks(tree: CallTree, contexts: Sequence[int]) -> dict[int, float]:
     """Return the calls from contexts, none below another, to functions that live above."""
     top = np.full(len(tree.parent), -1)
     for context in contexts:
@@ -166,9 +166,9 @@ class Kinds(NamedTuple):
     """Functions that spend time in libraries that were not profiled, each with the reason."""
 
 
-def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
+def list_staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
     """Return why functions stay on the host, by name; functions that may move are left out."""
-    reasons = bound(tree, names, kinds)
+    reasons = list_bound(tree, names, kinds)
     reasons |= dict.fromkeys(
         kinds.system, "not the program's own: a header of the system defines it"
     )
@@ -181,7 +181,7 @@ def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str
     return {name: why for name, why in reasons.items() if name not in kinds.included}
 
 
-def bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
+def list_bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
     """Return why functions cannot be part of an accelerator, not even called by its function."""
     callers = set(tree.parent.tolist())
     roots = [v for v in np.flatnonzero(tree.parent < 0).tolist() if v in callers]
@@ -201,7 +201,7 @@ def bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
     return {name: why for name, why in reasons.items() if name not in kinds.included}
 
 
-def wrappers(
+def find_wrappers(
     tree: CallTree, names: Sequence[str], kinds: Kinds, own: Array, movable: Iterable[str]
 ) -> dict[str, str]:
     """Return the functions that hand their work to one other that may move, and that one.
@@ -382,7 +382,7 @@ class Dataflow:
     def candidates(self) -> tuple[str, ...]:
         """Functions that could be accelerated, by computation with everything called, most first.
 
-        Functions that do something and for which :attr:`staying` has no reason.
+        Functions that do something and for which :attr:`list_staying` has no reason.
         """
         return tuple(name for name in self._busy if name not in self.staying)
 
@@ -394,18 +394,18 @@ class Dataflow:
         an accelerator for it is one for the other.
         """
         own = self.names[: self.functions]
-        kept = staying(self.tree, own, self.kinds)
+        kept = list_staying(self.tree, own, self.kinds)
         movable = [name for name in self._busy if name not in kept]
         passed = self.transfers.sum(axis=1) - np.diag(self.transfers)  # written for others
         moved = self.tree.own_share * (self.reads + passed)[self.tree.function]
-        handed = wrappers(self.tree, own, self.kinds, self.tree.computation + moved, movable)
+        handed = find_wrappers(self.tree, own, self.kinds, self.tree.computation + moved, movable)
         kept |= {name: f"hands its work to {to}" for name, to in handed.items()}
         return {name: kept[name] for name in self._busy if name in kept}
 
     @functools.cached_property
     def on_host(self) -> frozenset[int]:
         """Functions that no accelerator holds, not even if its function calls them."""
-        kept = bound(self.tree, self.names[: self.functions], self.kinds)
+        kept = list_bound(self.tree, self.names[: self.functions], self.kinds)
         return frozenset(f for f, name in enumerate(self.names) if name in kept)
 
     @functools.cached_property

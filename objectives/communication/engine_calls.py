@@ -19,7 +19,13 @@ from typing import Annotated
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
-from objectives.communication.acceleration import BITS, computing, parallel_code, placed, stored
+from objectives.communication.acceleration import (
+    BITS,
+    computing_cost,
+    count_stored_bytes,
+    parallel_code,
+    place_traffic,
+)
 from objectives.communication.quantities import (
     Accelerators,
     ByteTime,
@@ -29,9 +35,9 @@ from objectives.communication.quantities import (
     Selection,
     StoreCosts,
 )
-from objectives.communication.split import design_work, product
-from objectives.power_law import alike
-from objectives.quantities import CALL_RATE, ROUNDING, Workload, speedup_of
+from objectives.communication.split import design_work, multiply_costs
+from objectives.power_law import broadcast_alike
+from objectives.quantities import CALL_RATE, ROUNDING, Workload, declare_speedup
 
 RUN_RATE = Quantity(
     "1/s", "runs of the program that one stream asks for a second", above=0, typical=(0.1, 100)
@@ -101,20 +107,20 @@ def function_calls(
     """
     work = design_work(dataflow, workload, selection)
     none = design_work(dataflow, workload, np.asarray(selection) * 0.0)
-    in_store, moved = placed(work, accelerators)
+    in_store, moved = place_traffic(work, accelerators)
     moved = moved * dataflow.counted("transfers", workload)
     calls = np.where(work.calls == 0, 1.0, work.calls)  # the means of no calls are 0
     whole = none.host_instructions * instruction_time + none.host_bytes * byte_time
     read = work.host_bytes + work.returned  # what calls leave in memory the host loads as before
     rest = work.host_instructions * instruction_time + read * byte_time
-    arithmetic = computing(work, accelerators.computation_factor) * instruction_time
+    arithmetic = computing_cost(work, accelerators.computation_factor) * instruction_time
     reads = in_store * byte_time / accelerators.communication_factor
     busy = (arithmetic + reads) / calls
     size = moved / calls
     clocks = np.maximum(np.ceil(busy / clock_period * (1 - ROUNDING)), 1.0)
-    held = stored(work, accelerators)
-    logic = product(parallel_code(work, accelerators.computation_factor), instruction_area)
-    banks = product(
+    held = count_stored_bytes(work, accelerators)
+    logic = multiply_costs(parallel_code(work, accelerators.computation_factor), instruction_area)
+    banks = multiply_costs(
         np.minimum(work.accelerators, 1.0),
         accelerators.communication_factor * np.asarray(memory.bank_area),
     )
@@ -135,7 +141,7 @@ def function_calls(
         (logic + BITS * held * memory.memory_area_per_bit + banks)
         * dataflow.counted("code", workload),
     )
-    return FunctionCalls(*alike(outputs))
+    return FunctionCalls(*broadcast_alike(outputs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +157,7 @@ class ProgramRun:
     ]
     speedup: Annotated[
         Array,
-        speedup_of("speedup of the whole program", "run_time", reference=("host_run_time",)),
+        declare_speedup("speedup of the whole program", "run_time", reference=("host_run_time",)),
     ]
     run_utilization: Annotated[
         Array, Quantity("1", "runs that a stream starts per run that it can complete", low=0)
@@ -199,9 +205,9 @@ def program_run(
     >>> float(run.run_time), float(run.speedup), float(run.run_utilization)
     (6000.0, 2.0, 0.6)
     """
-    calls = product(calls_per_run, call_interval)
+    calls = multiply_costs(calls_per_run, call_interval)
     rest = np.asarray(host_rest_time, dtype=np.float64)
-    total, rest, calls = alike((rest + calls, rest, calls))
+    total, rest, calls = broadcast_alike((rest + calls, rest, calls))
     return ProgramRun(total, rest, calls, host_run_time / total, run_rate * total)
 
 
@@ -256,6 +262,6 @@ def run_response(
     >>> float(run.run_response_time)
     7000.0
     """
-    calls = product(calls_per_run, call_time)
+    calls = multiply_costs(calls_per_run, call_time)
     rest = np.asarray(host_rest_time, dtype=np.float64)
-    return RunResponse(*alike((rest + calls, rest, calls)))
+    return RunResponse(*broadcast_alike((rest + calls, rest, calls)))

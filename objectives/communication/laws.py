@@ -265,13 +265,13 @@ class _Piece(NamedTuple):
     unit: str
 
 
-def law_text(law: Law, notation: Notation | None = None) -> str:
+def write_law(law: Law, notation: Notation | None = None) -> str:
     """Write a law, the fastest growing term first; ``≈`` and the residual if it is not exact.
 
     >>> from objectives.communication.laws import fit_law
     >>> sides = [8, 16, 32, 64, 128]
     >>> law = fit_law([s * s for s in sides], [4 * s * s * (s.bit_length() - 2) for s in sides])
-    >>> law_text(law, Notation(root="side"))
+    >>> write_law(law, Notation(root="side"))
     '(log2(side) − 1)·n words'
     """
     style = notation or Notation()
@@ -286,7 +286,7 @@ def law_text(law: Law, notation: Notation | None = None) -> str:
     return f"≈ {_joined(pieces)} (within {law.residual:.2g} of the count)"
 
 
-def growth(law: Law, notation: Notation | None = None) -> str:
+def leading_term(law: Law, notation: Notation | None = None) -> str:
     """Return only the leading term, without its coefficient: ``"1"``, ``"n"``, ``"n·log2(n)"``."""
     return _factor(law.leading, notation or Notation()) or "1"
 

@@ -19,7 +19,7 @@ from objectives.quantities import (
     LatencyPerByte,
     MemoryAreaPerBit,
     Overhead,
-    flag,
+    declare_flag,
 )
 
 Programs: TypeAlias = Annotated[
@@ -67,10 +67,10 @@ MediumFactor: TypeAlias = Annotated[
     Floats, _factor("how much faster the shared medium is", (0.1, 10))
 ]
 SharedStore: TypeAlias = Annotated[
-    Floats, flag("1: the accelerators share one store; 0: each has its own")
+    Floats, declare_flag("1: the accelerators share one store; 0: each has its own")
 ]
 KeepsData: TypeAlias = Annotated[
-    Floats, flag("1: an accelerator keeps data from call to call; 0: each call fetches it")
+    Floats, declare_flag("1: an accelerator keeps data from call to call; 0: each call fetches it")
 ]
 InstructionTime: TypeAlias = Annotated[
     Floats,

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from dse.model import Array
-from dse.model.values import percent
+from dse.model.values import show_percent
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile, Transfer
 from objectives.communication.dataflow import (
@@ -158,7 +158,7 @@ def _calling(profile: Profile, work: Array, inclusive: Array) -> dict[str, str]:
             part = each.instructions / total * work[i] / inclusive[i]
             if part >= _SEEN and not each.library.startswith("libc.so"):
                 found[function.name] = (
-                    f"{percent(part)} of its work is in {each.library}, which was not profiled"
+                    f"{show_percent(part)} of its work is in {each.library}, which was not profiled"
                 )
                 break
     return found
@@ -224,7 +224,7 @@ def _matrix(rows: Sequence[Transfer], at: dict[str, int]) -> Array:
 def from_counts(counts: Counts) -> Dataflow:
     """Return the dataflow of counts by function; contexts and inclusive transfers are estimates."""
     own, size = slice(counts.functions), len(counts.names)
-    tree = expand(counts.invocations[own], counts.computation[own], counts.calls)
+    tree = expand_call_graph(counts.invocations[own], counts.computation[own], counts.calls)
     inside = shares_inside(tree, size)
     into, out = inclusive_transfers(counts.transfers, inside)
     reads = counts.local_bytes + counts.transfers.sum(axis=0)
@@ -273,7 +273,7 @@ def inclusive_transfers(transfers: Array, inside: Array) -> tuple[Array, Array]:
     return into, out
 
 
-def expand(
+def expand_call_graph(
     invocations: Array, computation: Array, calls: Mapping[tuple[int, int], Calls]
 ) -> CallTree:
     """Return the tree of contexts of a call graph.
@@ -286,8 +286,8 @@ def expand(
     closes a cycle is a recursion and opens no context. The tree has at most the 4000 contexts with
     most computation; the computation of the others counts for the context that calls them.
 
-    >>> tree = expand(np.ones(3), np.array([1.0, 5, 8]), {(0, 1): Calls(1, 1), (0, 2): Calls(1, 1),
-    ...                                                  (1, 2): Calls(3, 3)})
+    >>> calls = {(0, 1): Calls(1, 1), (0, 2): Calls(1, 1), (1, 2): Calls(3, 3)}
+    >>> tree = expand_call_graph(np.ones(3), np.array([1.0, 5, 8]), calls)
     >>> tree.parent.tolist(), tree.function.tolist(), tree.computation.tolist()
     ([-1, 0, 1, 0], [0, 1, 2, 2], [1.0, 5.0, 6.0, 2.0])
     """

@@ -28,15 +28,15 @@ from dse.model.section import (
     Tree,
     needs,
 )
-from dse.model.values import number, plural, titled
+from dse.model.values import add_unit, plural, show_number
 from dse.problems import InputError, Problem
-from objectives.communication.acceleration import accelerated
+from objectives.communication.acceleration import list_accelerated
 from objectives.communication.analysis import (
     PARTS,
     Count,
     breakdown,
-    busiest,
     communication_share,
+    find_busiest,
     fit_dataflow_laws,
     law_table,
     local_or_global,
@@ -45,9 +45,9 @@ from objectives.communication.analysis import (
 )
 from objectives.communication.call_tree_cut import best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
-from objectives.communication.laws import Law, Notation, law_text
+from objectives.communication.laws import Law, Notation, write_law
 from objectives.communication.verdict import Setting, kept_table, verdict_table
-from objectives.quantities import workloads_used
+from objectives.quantities import list_workloads
 
 FACTORS = 2.0 ** np.arange(11)
 
@@ -60,8 +60,8 @@ def functions(study: Study, result: StudyResult) -> Section:
     """
     parts: list[SectionPart] = []
     words = []
-    setting = setting_of(study, result)
-    programs = programs_used(study, result)
+    setting = fastest_setting(study, result)
+    programs = list_programs(study, result)
     for program in programs:
         parts += heatmaps(program)
         parts.append(flow_picture(program.program, program))
@@ -93,10 +93,12 @@ def functions(study: Study, result: StudyResult) -> Section:
                     "the same is named in the study: dataflow = { file = …, include = [name] }.",
                 )
             )
-    return Section("Computation or communication", "\n\n".join(words + gaps(programs)), parts)
+    return Section(
+        "Computation or communication", "\n\n".join(words + describe_gaps(programs)), parts
+    )
 
 
-def gaps(programs: Sequence[Dataflow]) -> list[str]:
+def describe_gaps(programs: Sequence[Dataflow]) -> list[str]:
     """Return in sentences what the sources of these programs leave open."""
     return [f"{p.program}: {text}." for p in programs for text in p.missing]
 
@@ -137,7 +139,7 @@ def _cut_in_words(program: Dataflow, setting: Setting) -> str:
 @needs("dataflow")
 def limits(study: Study, result: StudyResult) -> Section:
     """Show what bounds acceleration: the memory wall, local or global (Figures 3, 5, 6)."""
-    programs, setting = programs_used(study, result), setting_of(study, result)
+    programs, setting = list_programs(study, result), fastest_setting(study, result)
     walls = [float(memory_wall(p, np.inf, setting)) for p in programs]
     words = [
         f"{p.program}: with all computation in no time the program is {wall:.3g} times as fast."
@@ -145,7 +147,7 @@ def limits(study: Study, result: StudyResult) -> Section:
         else f"{p.program}: there is no memory wall, for no byte that is read takes any time."
         for p, wall in zip(programs, walls, strict=True)
     ]
-    words += gaps(programs)
+    words += describe_gaps(programs)
     wall_lines = [(p.program, FACTORS, memory_wall(p, FACTORS, setting)) for p in programs]
     lines = [
         (f"{p.program}: {name}", FACTORS, table[name].to_numpy())
@@ -173,8 +175,8 @@ def limits(study: Study, result: StudyResult) -> Section:
 @needs("dataflow")
 def accelerators(study: Study, result: StudyResult) -> Section:
     """Name the functions of each design of the front; one, several, shared, private (Figure 10)."""
-    best, setting = _best(result), setting_of(study, result)
-    program, chosen = program_of(study, best), chosen_in(study, best)
+    best, setting = _best(result), fastest_setting(study, result)
+    program, chosen = find_program(study, best), list_accelerated_functions(study, best)
     alone = speedups(program, {name: (name,) for name in chosen}, FACTORS, setting=setting)
     lines = [(name, FACTORS, alone[name].to_numpy()) for name in chosen]
     words = f"The fastest design accelerates {' + '.join(chosen) or 'nothing'} ({program.program})."
@@ -190,7 +192,7 @@ def accelerators(study: Study, result: StudyResult) -> Section:
         gain = float(shared[-1] / private[-1] - 1)
         words += (
             f"\n\nWith factors of {FACTORS[-1]:,.0f} one shared store gives "
-            f"{number(100 * gain, 3)} % more speedup than private ones."
+            f"{show_number(100 * gain, 3)} % more speedup than private ones."
         )
     picture = Lines(
         f"{program.program}: one function, several; private stores and a shared one",
@@ -209,12 +211,15 @@ def accelerators(study: Study, result: StudyResult) -> Section:
 def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
     """Return the sets of functions on the front, each with the best of every objective."""
     front = result.front.designs
-    sets = [(program_of(study, row).program, chosen_in(study, row)) for _, row in front.iterrows()]
+    sets = [
+        (find_program(study, row).program, list_accelerated_functions(study, row))
+        for _, row in front.iterrows()
+    ]
     keys = ["program", "functions accelerated"]
     rows = [(name, ", ".join(chosen) or "none") for name, chosen in sets]
     table = pd.DataFrame(rows, front.index, keys).join(front[[o.name for o in result.objectives]])
     best = {
-        titled(f"best {o.name}", o.unit): (o.name, "max" if o.sign < 0 else "min")
+        add_unit(f"best {o.name}", o.unit): (o.name, "max" if o.sign < 0 else "min")
         for o in result.objectives
     }
     counted = {"designs": (result.objectives[0].name, "size"), **best}
@@ -226,8 +231,8 @@ def scaling(study: Study, result: StudyResult) -> Section:
     """Give the laws of every number in the size that ends the profiles' names (Figures 3, 7, 8)."""
     parts: list[SectionPart] = []
     exact = total = 0
-    setting = setting_of(study, result)
-    for name, runs in families(_programs(study)).items():
+    setting = fastest_setting(study, result)
+    for name, runs in group_families(_programs(study)).items():
         laws = fit_dataflow_laws(list(runs.values()), list(runs))
         table = law_table(laws)
         exact, total = exact + int(table["exact"].sum()), total + len(table)
@@ -245,7 +250,7 @@ def scaling(study: Study, result: StudyResult) -> Section:
     return Section("How the dataflow grows", words, parts)
 
 
-def families(dataflow: Dataflows) -> dict[str, dict[int, Dataflow]]:
+def group_families(dataflow: Dataflows) -> dict[str, dict[int, Dataflow]]:
     """Group programs whose names differ by a number at the end; three sizes at least."""
     groups: dict[str, dict[int, Dataflow]] = {}
     for program in dataflow.programs:
@@ -254,9 +259,9 @@ def families(dataflow: Dataflows) -> dict[str, dict[int, Dataflow]]:
     return {name: dict(sorted(runs.items())) for name, runs in groups.items() if len(runs) >= 3}
 
 
-def programs_used(study: Study, result: StudyResult) -> list[Dataflow]:
+def list_programs(study: Study, result: StudyResult) -> list[Dataflow]:
     """Return the programs that the study's designs are of, in order."""
-    return [_programs(study).programs[w] for w in workloads_used(study, result)]
+    return [_programs(study).programs[w] for w in list_workloads(study, result)]
 
 
 _AT_AN_INTERFACE = {
@@ -267,7 +272,7 @@ _AT_AN_INTERFACE = {
 """Costs of a call, and what adds up to them if calls cross an interface (system.md)."""
 
 
-def setting_of(study: Study, result: StudyResult) -> Setting:
+def fastest_setting(study: Study, result: StudyResult) -> Setting:
     """Return the machine of the fastest design.
 
     Behind an interface, calls cost what one costs that meets no other.
@@ -281,13 +286,13 @@ def setting_of(study: Study, result: StudyResult) -> Setting:
     return Setting(**{f.name: float(numbers[f.name]) for f in fields(Setting) if f.name in numbers})
 
 
-def chosen_in(study: Study, design: pd.Series[Any]) -> tuple[str, ...]:
+def list_accelerated_functions(study: Study, design: pd.Series[Any]) -> tuple[str, ...]:
     """Return the functions that a design accelerates."""
     selection = design.get("selection", study.constants.get("selection", 0))
-    return accelerated(program_of(study, design), _programs(study).chosen(int(selection)))
+    return list_accelerated(find_program(study, design), _programs(study).chosen(int(selection)))
 
 
-def program_of(study: Study, design: pd.Series[Any]) -> Dataflow:
+def find_program(study: Study, design: pd.Series[Any]) -> Dataflow:
     """Return the program that a design is of; the first of the study's if it does not say."""
     workload = design.get("workload", study.constants.get("workload", 0))
     return _programs(study).programs[int(workload)]
@@ -337,7 +342,7 @@ def top_functions(program: Dataflow) -> tuple[str, ...]:
 
 def heatmaps(program: Dataflow) -> list[SectionPart]:
     """Return who passes what to whom, and who computes, of the ten busiest functions."""
-    hot = busiest(program)
+    hot = find_busiest(program)
     names = list(hot.computation.index)
     return [
         Heatmap(
@@ -382,7 +387,7 @@ def flow_picture(
     def amount(writer: int, reader: int) -> str:
         if laws is None:
             return f"{program.transfers[writer, reader]:,.0f} B"
-        return law_text(laws[Count("bytes", names[writer], names[reader])], Notation(root=root))
+        return write_law(laws[Count("bytes", names[writer], names[reader])], Notation(root=root))
 
     labels = []
     for reader in tree.function[shown].tolist():

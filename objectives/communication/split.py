@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array, Floats
-from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow, Dataflows, callbacks
+from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow, Dataflows, count_callbacks
 
 _ROUNDING = 1e-9  # of a function all of whose work is in the one call of an accelerator
 
@@ -74,7 +74,7 @@ class Work(NamedTuple):
     units: Units
 
 
-def outermost(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
+def outermost_contexts(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
     """Return the contexts of these functions that are below no other of them.
 
     Parameters
@@ -103,7 +103,7 @@ def outermost(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Work:
+def split_work(dataflow: Dataflow, contexts: tuple[int, ...]) -> Work:
     """Return what moves if these contexts, with everything below them, are accelerated.
 
     Contexts of one function share its accelerator. A function that works for an accelerator and
@@ -133,7 +133,7 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Work:
     out = (dataflow.returned[functions, :] * part.T).T  # by reading function, as the next ones
     to_host = float((host @ out).sum())
     back = float((out * weight * others).sum())
-    back_calls = sum(called_back(dataflow, contexts).values())
+    back_calls = sum(count_calls_back(dataflow, contexts).values())
     into, once = (
         _entering(dataflow, matrix[:, functions] * part, weight, host, others)
         for matrix in (dataflow.transfers_into, dataflow.fetched)
@@ -182,17 +182,19 @@ def _entries(dataflow: Dataflow, contexts: Sequence[int]) -> float:
     the host, what comes from there again is not.
     """
     tree = dataflow.tree
-    entered = [(tree.calls if called_back(dataflow, (v,)) else tree.entries)[v] for v in contexts]
+    entered = [
+        (tree.calls if count_calls_back(dataflow, (v,)) else tree.entries)[v] for v in contexts
+    ]
     return float(sum(entered))
 
 
-def called_back(dataflow: Dataflow, contexts: Sequence[int]) -> dict[int, float]:
+def count_calls_back(dataflow: Dataflow, contexts: Sequence[int]) -> dict[int, float]:
     """Return the calls from inside of these contexts to functions that stay on the host.
 
     By function. Other functions that live above are held by the accelerator as well, like all that
     it calls.
     """
-    found = callbacks(dataflow.tree, contexts)
+    found = count_callbacks(dataflow.tree, contexts)
     return {f: count for f, count in found.items() if f in dataflow.on_host}
 
 
@@ -211,9 +213,9 @@ def _entering(dataflow: Dataflow, into: Array, weight: Array, host: Array, other
     return Moved(float(inside.sum()), between, float(own.sum()), float(from_host.sum()))
 
 
-def whole(dataflow: Dataflow) -> Work:
+def whole_work(dataflow: Dataflow) -> Work:
     """Return the program if nothing is accelerated."""
-    return split(dataflow, ())
+    return split_work(dataflow, ())
 
 
 def _hardware(dataflow: Dataflow, unit: NDArray[np.intp], functions: list[int]) -> Units:
@@ -275,9 +277,11 @@ def _split_of(dataflow: Dataflows, key: float) -> Work:
     program = dataflow.programs[int(workload)]
     own = set(program.names[: program.functions])
     names = [name for name in dataflow.chosen(int(selection)) if name in own]
-    return split(program, outermost(program, [program.position(name) for name in names]))
+    return split_work(
+        program, outermost_contexts(program, [program.position(name) for name in names])
+    )
 
 
-def product(count: Floats, cost: Floats) -> Array:
+def multiply_costs(count: Floats, cost: Floats) -> Array:
     """Return count × cost; nothing costs nothing, also if the cost is infinite."""
     return np.where(np.asarray(count) == 0.0, 0.0 * np.isnan(cost), count * np.asarray(cost))

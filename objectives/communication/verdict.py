@@ -17,10 +17,10 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from dse.model import Quantity, declared
-from dse.model.values import number, plural
+from dse.model import Quantity, list_declarations
+from dse.model.values import plural, show_number
 from dse.problems import InputError
-from objectives.communication.acceleration import placed, time_parts
+from objectives.communication.acceleration import place_traffic, time_parts
 from objectives.communication.dataflow import Dataflow
 from objectives.communication.quantities import (
     Accelerators,
@@ -28,9 +28,15 @@ from objectives.communication.quantities import (
     ComputationFactor,
     Costs,
 )
-from objectives.communication.split import Work, called_back, outermost, split, whole
-from objectives.power_law import crossings, gain
-from objectives.quantities import problems_in
+from objectives.communication.split import (
+    Work,
+    count_calls_back,
+    outermost_contexts,
+    split_work,
+    whole_work,
+)
+from objectives.power_law import acceleration_gain, crossings
+from objectives.quantities import check_domains
 
 # -------------------------------------------------------------------------------------- the machine
 
@@ -53,7 +59,7 @@ class Setting(Costs, Accelerators):
     least_speedup: LeastSpeedup = 1.01
 
     def __post_init__(self) -> None:
-        if problems := problems_in(vars(self), declared(Setting)):
+        if problems := check_domains(vars(self), list_declarations(Setting)):
             raise InputError("setting", problems)
 
     def time(self, work: Work) -> float:
@@ -163,15 +169,18 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     the loop-carried part does not shrink. InputError if there is no such function.
     """
     setting = setting or Setting()
-    contexts = outermost(dataflow, [dataflow.position(function)])
-    work = split(dataflow, contexts)
+    contexts = outermost_contexts(dataflow, [dataflow.position(function)])
+    work = split_work(dataflow, contexts)
     parts = [float(part) for part in time_parts(work, setting, setting)]
-    total, rest = setting.time(whole(dataflow)), parts[0] + parts[1]
+    total, rest = setting.time(whole_work(dataflow)), parts[0] + parts[1]
     knobs: tuple[Knob, ...] = ("computation", "store", "medium", "interface")
     spent = dict(zip(knobs, parts[2:], strict=True))
     computing = float(setting.instruction_time * work.accelerator_instructions)
     waiting = float(setting.instruction_time * work.units.waiting.sum())
-    parallel, moved = computing / float(setting.computation_factor), float(placed(work, setting)[1])
+    parallel, moved = (
+        computing / float(setting.computation_factor),
+        float(place_traffic(work, setting)[1]),
+    )
     own, taken = max(total - rest, 0.0), sum(spent.values())
     read_later = float(setting.byte_time * work.returned)  # the host reads data that they wrote
     budget = total / setting.least_speedup - rest
@@ -275,7 +284,7 @@ def _reason(
 
 
 def _called_back(dataflow: Dataflow, contexts: tuple[int, ...]) -> str:
-    found = called_back(dataflow, contexts)
+    found = count_calls_back(dataflow, contexts)
     names = [dataflow.names[f] for f in sorted(found, key=lambda f: -found[f])]
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     text = f"{plural(int(sum(found.values())), 'callback')} to {', '.join(names[:2])}{more}"
@@ -283,7 +292,7 @@ def _called_back(dataflow: Dataflow, contexts: tuple[int, ...]) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{number(round(100 * share, 9), 2)} %"
+    return f"{show_number(round(100 * share, 9), 2)} %"
 
 
 def _logca(
@@ -295,7 +304,9 @@ def _logca(
         return _over(moved, calls) if calls else math.nan, math.nan, a, math.nan
     c = own / moved
     per_byte = setting.latency_per_byte / setting.medium_factor
-    pays, _ = crossings(gain(c, a, 1.0), (setting.overhead, setting.latency, per_byte), 1.0)
+    pays, _ = crossings(
+        acceleration_gain(c, a, 1.0), (setting.overhead, setting.latency, per_byte), 1.0
+    )
     return moved / calls, c, a, float(pays) if a > 0 else math.nan
 
 

@@ -4,10 +4,12 @@ A draft is a function that returns the text of a study; comments in it name its 
 
 Modules:
 
-* ``program``: :func:`communication`, :func:`offload` and :func:`system`, from a profile;
-* ``blocks``: :func:`partition`, a draft for the basic blocks of a profile;
+* ``program``: :func:`communication`, :func:`offload` and :func:`system`, drafts for the functions
+  of a profiled program, and that program as their source;
+* ``blocks``: :func:`partition`, a draft for the basic blocks of a profile, and sizes for them;
 * ``kernel``: :func:`kernel`, a draft from entries of catalogs, and :func:`example`, without any;
-* ``text``: the text of drafts: templates, comments and lists.
+* ``text``: the text of drafts: templates, quotes, lists, and comments on a profile: its origin,
+  threads and gaps.
 """
 
 from objectives.drafts.blocks import partition

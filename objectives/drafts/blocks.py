@@ -10,14 +10,14 @@ from dse.model.values import plural
 from dse.problems import InputError, Problem
 from objectives.drafts.program import (
     THREAD_REMEDY,
-    check_one,
-    headed,
-    origin_comments,
-    origin_of,
-    speedup_of,
-    threads_of,
+    add_gaps,
+    check_one_program,
+    comment_origin,
+    comment_speedup,
+    comment_threads,
+    describe_origin,
 )
-from objectives.drafts.text import comment, filled, percent, quoted
+from objectives.drafts.text import fill_template, make_comment, quote_text, show_percent
 from objectives.partition import Architecture, Graph, Workloads, block_times
 from objectives.programs import load_program
 
@@ -42,33 +42,33 @@ def partition(profile: Path, named: str, name: str) -> str:
     InputError
         If it is not a profile of one program with caches, or no block could move.
     """
-    check_one(profile)
+    check_one_program(profile)
     graph = Workloads.load(profile).graphs[0][0]
     area = int(graph.area[graph.movable].sum())
-    threads = load_program(profile, threads_of)
+    threads = load_program(profile, comment_threads)
     if not area:
         message = "no block could move: all that run call library functions"
         remedy = "profile a program that computes"
         if threads:
             message, remedy = f"{threads.words}; in the profiled thread, {message}", THREAD_REMEDY
         raise InputError(str(profile), [Problem("", message, remedy)])
-    text = filled(
+    text = fill_template(
         "partition",
-        name=quoted(name),
-        origin=origin_comments(load_program(profile, origin_of), threads),
-        whole=speedup_of(threads),
-        profile=quoted(named),
-        functions="\n".join(comment(f"  {line}") for line in _functions(graph)),
-        sizes=", ".join(map(str, sizes(area))),
+        name=quote_text(name),
+        origin=comment_origin(load_program(profile, describe_origin), threads),
+        whole=comment_speedup(threads),
+        profile=quote_text(named),
+        functions="\n".join(make_comment(f"  {line}") for line in _functions(graph)),
+        sizes=", ".join(map(str, list_sizes(area))),
         area=f"{area:,}",
     )
-    return headed(text, threads)
+    return add_gaps(text, threads)
 
 
-def sizes(area: int) -> list[int]:
+def list_sizes(area: int) -> list[int]:
     """Return sizes of an accelerator in steps of about a half, up to all that could move.
 
-    >>> sizes(20)
+    >>> list_sizes(20)
     [4, 6, 8, 12, 16, 20]
     """
     steps = (base << power for power in range(40) for base in (_SMALLEST, _SMALLEST * 3 // 2))
@@ -90,7 +90,7 @@ def _functions(graph: Graph) -> list[str]:
         key=lambda row: (-row[0], row[1]),
     )
     lines = [
-        f"{name}: {percent(part)} of the time in {could} of its {plural(count, 'block')}, "
+        f"{name}: {show_percent(part)} of the time in {could} of its {plural(count, 'block')}, "
         f"{plural(int(graph.area[which].sum()), 'instruction')}"
         for part, name, could, count, which in rows[:_TOLD]
     ]

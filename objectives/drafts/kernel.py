@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from objectives.drafts.text import comment, filled, listed, quoted
+from objectives.drafts.text import comment_list, fill_template, make_comment, quote_text
 
 _GRANULARITY = 1024.0  # of a call, in the templates [B]
 _THREADS = 64  # likewise
@@ -47,23 +47,23 @@ def kernel(
         Of each interface.
     """
     blanks = {
-        "name": quoted(name),
-        "about": quoted(f"{kernel[0]}: attached how, and how fast"),
-        "kernel": quoted(kernel[0]),
-        "kernel_said": comment(kernel[1]),
-        "clock": quoted(clock[0]),
-        "host_said": comment(f"{host[0]}: {host[1]}"),
+        "name": quote_text(name),
+        "about": quote_text(f"{kernel[0]}: attached how, and how fast"),
+        "kernel": quote_text(kernel[0]),
+        "kernel_said": make_comment(kernel[1]),
+        "clock": quote_text(clock[0]),
+        "host_said": make_comment(f"{host[0]}: {host[1]}"),
     }
     if not engines:
-        return filled("offload_of_kernel", **blanks, interfaces=_rows(interfaces, costs))
+        return fill_template("offload_of_kernel", **blanks, interfaces=_rows(interfaces, costs))
     alone = clock[1] * _GRANULARITY / _host_time(work)
     borne = max(_borne(costs[each], clock[1]) for each, _ in interfaces)
-    return filled(
+    return fill_template(
         "engine",
         **blanks,
-        engines=listed(engines),
-        interfaces=listed(interfaces),
-        rate=quoted(f"{min(alone / 3, borne) / 1e6:.2g} MB/s"),
+        engines=comment_list(engines),
+        interfaces=comment_list(interfaces),
+        rate=quote_text(f"{min(alone / 3, borne) / 1e6:.2g} MB/s"),
         alone=f"{alone / 1e6:.2g}",
         least_speedup=_least_speedup(any(_pays(costs[each], work) for each, _ in interfaces)),
     )
@@ -109,7 +109,7 @@ def _rows(interfaces: Sequence[tuple[str, str]], costs: Mapping[str, Costs]) -> 
     lines = []
     for name, said in interfaces:
         figures = ", ".join(f"{key} = {costs[name][key]:.6g}" for key in _TERMS)
-        lines += [comment(said), f"{quoted(name)} = {{ {figures} }}"]
+        lines += [make_comment(said), f"{quote_text(name)} = {{ {figures} }}"]
     return "\n".join(lines)
 
 
@@ -119,4 +119,4 @@ def example(name: str) -> str:
     >>> "objectives.logca:offload" in example("aes")
     True
     """
-    return filled("example", name=quoted(name))
+    return fill_template("example", name=quote_text(name))

@@ -13,12 +13,18 @@ from dse.model.values import plural
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile, Threads
 from objectives.communication import Setting, kept_table, load_dataflow, verdicts
-from objectives.communication.acceleration import Areas, areas_of
+from objectives.communication.acceleration import Areas, split_areas
 from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow, Dataflows
 from objectives.communication.quantities import Accelerators, AreaCosts
-from objectives.communication.split import outermost, split
+from objectives.communication.split import outermost_contexts, split_work
 from objectives.communication.verdict import Verdict
-from objectives.drafts.text import comment, filled, listed, percent, quoted
+from objectives.drafts.text import (
+    comment_list,
+    fill_template,
+    make_comment,
+    quote_text,
+    show_percent,
+)
 from objectives.programs import Program, load_program
 from objectives.programs.tables import FUNCTIONS
 from objectives.views import ASSUMED
@@ -100,7 +106,7 @@ class Source:
         at = f"{place.file}:{place.line}; " if place.file and place.line else ""
         back = f", {verdict.callbacks}" if verdict.callbacks else ""
         calls = f"{verdict.calls:,.0f} call{'' if verdict.calls == 1 else 's'}"
-        share = f"{percent(verdict.share)} of the {self.measure}"
+        share = f"{show_percent(verdict.share)} of the {self.measure}"
         return f"{at}{share} with all that it calls, {calls}{back}"
 
     @property
@@ -128,26 +134,26 @@ def communication(profile: Path, named: str, name: str) -> str:
     InputError
         If it is not a profile of one program, or no function could move.
     """
-    source = source_of(profile)
+    source = make_source(profile)
     if source.program.lacks:
         return _without_area(source, named, name)
     best = Setting(32.0, 32.0, medium_factor=4.0, latency_per_byte=1.0, **_HOST)
     judged, brakes = _rate(source.program, best)
     most = _best(judged, _TOGETHER)
-    text = filled(
+    text = fill_template(
         "communication",
         **_COSTS,
         **_other_questions(profile, named),
         kept=_kept(source.program, best, brakes),
-        name=quoted(name),
-        origin=origin_comments(source.origin, source.threads),
-        whole=speedup_of(source.threads),
-        profile=quoted(named),
+        name=quote_text(name),
+        origin=comment_origin(source.origin, source.threads),
+        whole=comment_speedup(source.threads),
+        profile=quote_text(named),
         functions=_functions(source, judged, most),
         least_speedup=_least_speedup(most, 0.25, "a quarter"),
         area=_area(sum(_engine_areas(source.program, most))),
     )
-    return headed(text, source.threads, source.program)
+    return add_gaps(text, source.threads, source.program)
 
 
 def _other_questions(profile: Path, named: str) -> dict[str, str]:
@@ -156,7 +162,7 @@ def _other_questions(profile: Path, named: str) -> dict[str, str]:
     if not cached:
         return {"view_model": "", "view_section": "", "profiles": ""}
     comment = "# the blocks of the program, for the other questions in the report"
-    return {**_VIEWS, "profiles": f"\nprofiles = {quoted(named)}    {comment}"}
+    return {**_VIEWS, "profiles": f"\nprofiles = {quote_text(named)}    {comment}"}
 
 
 def _without_area(source: Source, named: str, name: str) -> str:
@@ -169,16 +175,16 @@ def _without_area(source: Source, named: str, name: str) -> str:
     (unknown,) = Dataflows((program,)).unknown()
     about = "The largest speedup of functions in hardware" if bounds else "Functions in hardware"
     medium = '\n[[objective]]\nminimize = "medium_bytes"         # over the bus\n'
-    return filled(
+    return fill_template(
         "counts",
         **_COSTS,
         kept=_kept(program, setting, brakes),
-        name=quoted(name),
-        about=quoted(about),
-        whole=speedup_of(source.threads),
+        name=quote_text(name),
+        about=quote_text(about),
+        whole=comment_speedup(source.threads),
         unknown=unknown,
-        origin=origin_comments(source.origin, source.threads),
-        profile=quoted(named),
+        origin=comment_origin(source.origin, source.threads),
+        profile=quote_text(named),
         measure=source.measure,
         functions=_functions(source, judged, most),
         bytes="communication_factor = 1          # it has no effect without transfers"
@@ -194,7 +200,7 @@ def offload(profile: Path, named: str, name: str) -> str:
 
     Parameters and errors are as of :func:`communication`.
     """
-    source = source_of(profile, _NEEDS)
+    source = make_source(profile, _NEEDS)
     program = source.program
     cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
     setting = Setting(64.0, 32.0, latency_per_byte=0.25, **_HOST)
@@ -205,22 +211,22 @@ def offload(profile: Path, named: str, name: str) -> str:
     largest = max((v.granularity for v in most if v.granularity > 0), default=1.0)
     buffered = 2 ** math.ceil(math.log2(max(largest, 64.0)))
     buffers = 8 * buffered * _THREADS * _BUFFER_AREA
-    text = filled(
+    text = fill_template(
         "offload",
         **_COSTS,
         kept=_kept(program, setting, brakes),
-        name=quoted(name),
-        origin=origin_comments(source.origin, source.threads),
-        whole=speedup_of(source.threads),
-        profile=quoted(named),
+        name=quote_text(name),
+        origin=comment_origin(source.origin, source.threads),
+        whole=comment_speedup(source.threads),
+        profile=quote_text(named),
         functions=_functions(source, judged, most),
-        run_rate=quoted(f"{asked:.2g} Hz"),
+        run_rate=quote_text(f"{asked:.2g} Hz"),
         alone=f"{alone:.2g}",
-        buffered=quoted(f"{buffered} B"),
+        buffered=quote_text(f"{buffered} B"),
         least_speedup=_least_speedup(most, 0.1, "a tenth"),
         area=_area(max(_shared_areas(program, most)) + _ATTACHED + buffers),
     )
-    return headed(text, source.threads, program)
+    return add_gaps(text, source.threads, program)
 
 
 def system(profile: Path, named: str, name: str) -> str:
@@ -228,25 +234,25 @@ def system(profile: Path, named: str, name: str) -> str:
 
     Parameters and errors are as of :func:`communication`.
     """
-    source = source_of(profile, _NEEDS)
+    source = make_source(profile, _NEEDS)
     program = source.program
     cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
     setting = Setting(16.0, 32.0, latency_per_byte=0.6, **_HOST)
     judged, brakes = _rate(program, setting, _LINK, len(program.candidates))
     parts = [verdict for verdict in judged if verdict.share < _WHOLE]
     chosen = _apart(program, _best(parts or judged, MAX_CANDIDATES))
-    text = filled(
+    text = fill_template(
         "system",
         **_COSTS,
         kept=_kept(program, setting, brakes),
-        name=quoted(name),
-        origin=origin_comments(source.origin, source.threads),
-        profile=quoted(named),
+        name=quote_text(name),
+        origin=comment_origin(source.origin, source.threads),
+        profile=quote_text(named),
         kernels="\n".join(_kernel(source, verdict) for verdict in chosen),
         area=_area(sum(_engine_areas(program, chosen)) + _ATTACHED),
-        run_rate=quoted(f"{float(f'{_CLOCK / cycles:.2g}'):g} Hz"),
+        run_rate=quote_text(f"{float(f'{_CLOCK / cycles:.2g}'):g} Hz"),
     )
-    return headed(text, source.threads, program)
+    return add_gaps(text, source.threads, program)
 
 
 def _apart(program: Dataflow, judged: Sequence[Verdict]) -> list[Verdict]:
@@ -267,14 +273,14 @@ def _kernel(source: Source, verdict: Verdict) -> str:
     key = f"k_{key}" if key[0].isdigit() else key
     lines = [
         f"[kernel.{key}]",
-        f"about = {quoted(source.said(verdict))}",
-        f'space.accelerated = {{ subsets = "selection", of = [{quoted(verdict.function)}],'
+        f"about = {quote_text(source.said(verdict))}",
+        f'space.accelerated = {{ subsets = "selection", of = [{quote_text(verdict.function)}],'
         " least = 1, most = 1 }",
     ]
     return "\n".join(lines) + "\n"
 
 
-def source_of(profile: Path, needs: Collection[str] = ()) -> Source:
+def make_source(profile: Path, needs: Collection[str] = ()) -> Source:
     """Return the program of a profile.
 
     Parameters
@@ -287,13 +293,13 @@ def source_of(profile: Path, needs: Collection[str] = ()) -> Source:
     InputError
         If it is not a profile of one program, it lacks counts, or no function of it could move.
     """
-    check_one(profile)
+    check_one_program(profile)
     dataflow = load_dataflow(profile)
     if lacks := [name for name in needs if name in dataflow.lacks]:
         message = f"the profile has no {' and no '.join(lacks)}, which this question needs"
         remedy = "profile the program with: dse profile SOURCE -o FILE; or leave out --question"
         raise InputError(str(profile), [Problem("", message, remedy)])
-    threads = load_program(profile, threads_of)
+    threads = load_program(profile, comment_threads)
     if not dataflow.candidates:
         reasons = [
             f"{name}: {why}"
@@ -310,14 +316,14 @@ def source_of(profile: Path, needs: Collection[str] = ()) -> Source:
     return Source(dataflow, origin, places, threads)
 
 
-def check_one(profile: Path) -> None:
+def check_one_program(profile: Path) -> None:
     """Raise InputError if a path is a folder, but not of the tables of one program."""
     if profile.is_dir() and not (profile / FUNCTIONS).exists():
         message = f"is a folder without {FUNCTIONS}: a study is of one program"
         raise InputError(str(profile), [Problem("", message, "name the profile of one of them")])
 
 
-def threads_of(program: Program, name: str) -> Threads | None:
+def comment_threads(program: Program, name: str) -> Threads | None:
     """Return the threads that a profile does not contain."""
     return program.threads if isinstance(program, Profile) else None
 
@@ -331,7 +337,7 @@ _UNMEASURED = """\
 """
 
 
-def headed(text: str, threads: Threads | None, program: Dataflow | None = None) -> str:
+def add_gaps(text: str, threads: Threads | None, program: Dataflow | None = None) -> str:
     """Return a draft that begins with the most important gaps of its profile.
 
     These are other threads with most of the CPU time, and the critical paths of a `program`.
@@ -343,26 +349,26 @@ def headed(text: str, threads: Threads | None, program: Dataflow | None = None) 
     first = f"{threads.words[0].upper()}{threads.words[1:]}."
     about = re.search(r'(?m)^about = "(.*)"$', text)
     if about:  # the report begins with it
-        text = text.replace(about[0], f"about = {quoted(f'{first} {about[1]}')}")
-    return f"{comment(first)}\n{text}"
+        text = text.replace(about[0], f"about = {quote_text(f'{first} {about[1]}')}")
+    return f"{make_comment(first)}\n{text}"
 
 
-def origin_comments(origin: str, threads: Threads | None) -> str:
+def comment_origin(origin: str, threads: Threads | None) -> str:
     """Return comments on the profiled program, and on its threads that the profile lacks."""
     lines = [origin]
     if threads and not threads.most:
         lines.append(f"{threads.words[0].upper()}{threads.words[1:]}.")
     if threads:
         lines.append("All times and speedups are of the profiled thread.")
-    return "\n".join(map(comment, lines))
+    return "\n".join(map(make_comment, lines))
 
 
-def speedup_of(threads: Threads | None) -> str:
+def comment_speedup(threads: Threads | None) -> str:
     """Return in a comment the program part to which a speedup refers."""
     return "of the profiled thread" if threads else "of the whole program"
 
 
-def origin_of(program: Program, name: str) -> str:
+def describe_origin(program: Program, name: str) -> str:
     """Return in a sentence what was profiled, and how."""
     if not isinstance(program, Profile):
         return f"The program: {name}."
@@ -379,7 +385,7 @@ def _describe_program(program: Program, name: str) -> tuple[dict[str, Place], st
     places = {}
     if isinstance(program, Profile):
         places = {f.name: Place(f.file.rpartition("/")[2], f.line) for f in program.functions}
-    return places, origin_of(program, name)
+    return places, describe_origin(program, name)
 
 
 def _best(judged: Sequence[Verdict], count: int) -> list[Verdict]:
@@ -395,7 +401,7 @@ def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdi
     """Return the lines of a choice of functions, in the order of their work."""
     names = {verdict.function for verdict in chosen}
     entries = [(v.function, source.said(v)) for v in judged]
-    return listed(
+    return comment_list(
         [entry for entry in entries if entry[0] in names],
         [entry for entry in entries if entry[0] not in names],
     )
@@ -441,9 +447,9 @@ def _kept(program: Dataflow, setting: Setting, brakes: Sequence[Verdict]) -> str
             why += f"the program would take at least {1 / v.ceiling:.3g} times as long"
             rows.append((v.function, v.share, why))
     rows.sort(key=lambda row: -row[1])
-    lines = [f"{name}: {percent(share)}; {why}" for name, share, why in rows]
+    lines = [f"{name}: {show_percent(share)}; {why}" for name, share, why in rows]
     lines = lines[:_KEPT] + ([f"and {len(lines) - _KEPT} more"] if len(lines) > _KEPT else [])
-    return "\n".join(comment(line) for line in lines or ["none"])
+    return "\n".join(make_comment(line) for line in lines or ["none"])
 
 
 def _engine_areas(program: Dataflow, judged: Sequence[Verdict]) -> list[float]:
@@ -460,14 +466,17 @@ def _shared_areas(program: Dataflow, judged: Sequence[Verdict]) -> list[float]:
 
 def _areas_of_engines(program: Dataflow, judged: Sequence[Verdict]) -> list[Areas]:
     engine, costs = Accelerators(16.0, 16.0), AreaCosts(**_AREAS)
-    works = [split(program, outermost(program, [program.position(v.function)])) for v in judged]
-    return [areas_of(work, engine, costs) for work in works]
+    works = [
+        split_work(program, outermost_contexts(program, [program.position(v.function)]))
+        for v in judged
+    ]
+    return [split_areas(work, engine, costs) for work in works]
 
 
 def _area(area: float) -> str:
     """Return an area as a study has it, rounded up to two digits."""
     step = 10.0 ** (math.floor(math.log10(max(area, 10.0))) - 1)
-    return quoted(f"{math.ceil(area / step) * step / 1e3:g} kLUT")
+    return quote_text(f"{math.ceil(area / step) * step / 1e3:g} kLUT")
 
 
 def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:

@@ -2,10 +2,12 @@
 
 Modules:
 
-* ``quantities``: quantities that one model gives and another takes, and the costs of an interface;
-* ``engine``: clock, data rate and area of a C-slowed engine, and lanes from an acceleration;
-* ``calls``: requests, the link, LogCA's terms of one call or of calls back to back;
-* ``area``: the area of all of it, and the memory of calls in flight.
+* ``quantities``: quantities that one model gives and another takes, and records of built engines;
+* ``engine``: the lanes of a C-slowed engine (records of stages and elements): their number, clock,
+  data rate and area;
+* ``calls``: requests, the link, turnaround and interval; LogCA's terms of one call on an interface
+  or of calls back to back;
+* ``area``: the total area of a machine or a chip, and the memory of calls in flight.
 """
 
 from objectives.machine.area import Area, CallBuffers, ChipArea, call_buffers, chip_area, total_area

@@ -24,7 +24,7 @@ from objectives.machine.quantities import (
     SetUpTime,
     StreamInterval,
 )
-from objectives.power_law import arrays, power
+from objectives.power_law import power, to_arrays
 from objectives.quantities import (
     CALL_RATE,
     STREAM_DATA_RATE,
@@ -283,8 +283,10 @@ def offload_terms(
     >>> float(terms.overhead), float(terms.latency), float(terms.acceleration)
     (50.0, 150.0, 50.0)
     """
-    size, set_up, share, interval = arrays(granularity, set_up_time, engine_interval, call_interval)
-    c, b = arrays(*kernel)
+    size, set_up, share, interval = to_arrays(
+        granularity, set_up_time, engine_interval, call_interval
+    )
+    c, b = to_arrays(*kernel)
     with np.errstate(all="ignore"):
         exposed = np.where(np.isinf(interval), np.inf, np.maximum(interval - share, 0.0))
         overhead = np.minimum(set_up, exposed)
@@ -324,5 +326,7 @@ def interface_terms(
     >>> float(terms.overhead), float(terms.latency), float(terms.latency_per_byte)
     (20.0, 4.0, 1.0)
     """
-    overhead, host, latency, link = arrays(*set_up, interface_latency, interface_latency_per_byte)
+    overhead, host, latency, link = to_arrays(
+        *set_up, interface_latency, interface_latency_per_byte
+    )
     return InterfaceTerms(overhead, latency, host + link)

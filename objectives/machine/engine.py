@@ -20,7 +20,7 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.machine.quantities import ENGINE_AREA, REGISTER_AREA
-from objectives.power_law import arrays, power
+from objectives.power_law import power, to_arrays
 from objectives.quantities import (
     CLOCK_PERIOD,
     LANES,
@@ -244,7 +244,7 @@ def lanes_for(
     >>> float(lane.lane_acceleration), float(lane.lanes)
     (15.517, 13.0)
     """
-    size, period, width, passes = arrays(granularity, clock_period, *elements)
-    c, b = arrays(*kernel)
+    size, period, width, passes = to_arrays(granularity, clock_period, *elements)
+    c, b = to_arrays(*kernel)
     one = c * power(size, b) / (np.ceil(size / width * (1 - ROUNDING)) * passes * period)
     return LanesFor(one, np.maximum(np.ceil(acceleration / one * (1 - ROUNDING)), 1.0))

@@ -6,23 +6,25 @@ the optimum is this package's (docs/explanation/partition.md).
 
 Modules:
 
-* ``quantities``: the quantities of the models, records of them, and the profiled programs;
-* ``graph``: a profile as a graph of blocks;
-* ``estimate``: the time of a mapping of blocks;
-* ``problem``: graph and architecture as an optimization problem, and the paper's partitioner;
+* ``quantities``: the quantities of the models, the record `Architecture`, and the programs;
+* ``graph``: a profile as a graph of blocks: control, registers and cache lines between them;
+* ``estimate``: the time of a mapping of blocks, with the latencies of memory and cache crossings;
+* ``problem``: graph and architecture as an optimization problem, and the nodes that the paper's
+  greedy partitioner moves;
 * ``cut``: the optimum without a bound on area, as a minimum cut, and smaller problems;
-* ``branch``: the optimum with a bound on area, by branch and bound; ``milp``: as a linear program;
-* ``solve``: the best partition, and the front of area against time;
+* ``branch``: the set of blocks within an area, by branch and bound; ``milp``: as a linear program;
+* ``solve``: best and greedy partitions, each solved once, and the front of area against time;
 * ``model``: :func:`optimal` and :func:`greedy`, the models of a study;
-* ``decisions``: the blocks that move, and groups that are only beneficial together;
-* ``report``, ``moved``: sections of the report.
+* ``decisions``: the groups of blocks that are only beneficial together;
+* ``moved``: the section on the moved blocks of a design, with tables per block, function and line;
+* ``report``: the section on memory integration: programs and organisations in comparison.
 """
 
-from objectives.partition.decisions import decide
+from objectives.partition.decisions import decide_moves
 from objectives.partition.estimate import block_times, cpu_time, estimate
-from objectives.partition.graph import Graph, graph
-from objectives.partition.model import architecture_of, greedy, optimal
-from objectives.partition.problem import problem_of
+from objectives.partition.graph import Graph, make_graph
+from objectives.partition.model import greedy, make_architecture, optimal
+from objectives.partition.problem import make_problem
 from objectives.partition.quantities import Architecture, Workloads
 from objectives.partition.solve import area_front, best_partition, greedy_partition
 
@@ -30,16 +32,16 @@ __all__ = [
     "Architecture",
     "Graph",
     "Workloads",
-    "architecture_of",
     "area_front",
     "best_partition",
     "block_times",
     "cpu_time",
-    "decide",
+    "decide_moves",
     "estimate",
-    "graph",
     "greedy",
     "greedy_partition",
+    "make_architecture",
+    "make_graph",
+    "make_problem",
     "optimal",
-    "problem_of",
 ]

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from objectives.partition.cut import Whole, reduced
-from objectives.partition.milp import PROVEN, Solved, solve_program
+from objectives.partition.cut import IntegerProblem, reduce_problem
+from objectives.partition.milp import PROVEN, Solution, solve_program
 from objectives.partition.problem import PartitionProblem, greedy_choice
 
 LARGE = 12_000
@@ -51,7 +51,7 @@ class _Branch(NamedTuple):
     sets: _Priced
 
 
-class Search:
+class BranchSearch:
     """The best set of at most `size` instructions, and the branches that may hold a better one."""
 
     def __init__(self, problem: PartitionProblem, size: float) -> None:
@@ -64,7 +64,7 @@ class Search:
         self._number = itertools.count()
         self._open(problem, size, 0.0, self.moved, 0.0)
 
-    def solve(self, nodes: int | None = None) -> Solved:
+    def solve(self, nodes: int | None = None) -> Solution:
         """Return the best set, proven unless it took too many branches."""
         for _ in itertools.count() if nodes is None else range(nodes):
             if not self._branches:
@@ -76,7 +76,7 @@ class Search:
             self._split(branch)
         left = min([self._lost, *(branch.bound for branch in self._branches)])
         bound = self.change if left >= self.change - self.rounding else left
-        return Solved(self.problem.chosen(self.moved), bound)
+        return Solution(self.problem.chosen(self.moved), bound)
 
     def _split(self, branch: _Branch) -> None:
         problem, size = branch.problem, branch.size
@@ -97,7 +97,7 @@ class Search:
         self, problem: PartitionProblem, size: float, change: float, moved: Selection, rate: float
     ) -> None:
         """Look at a branch; keep it if it may hold something better."""
-        problem = reduced(problem, size)
+        problem = reduce_problem(problem, size)
         everything = np.ones(len(problem), bool)
         if problem.area.sum() <= size:  # the rest is the minimum cut
             self._offer(problem, everything, change, moved)
@@ -133,7 +133,7 @@ def _priced(problem: PartitionProblem, size: float, rate: float, enough: float) 
 
     The first price is `rate`; a bound of `enough` or more is the last.
     """
-    whole, total = Whole(problem), float(problem.area.sum())
+    whole, total = IntegerProblem(problem), float(problem.area.sum())
     low, high = np.zeros(len(problem), bool), np.ones(len(problem), bool)
     less, more = (0, 0), (int(total), whole.value(high))
     bound = -np.inf

@@ -27,7 +27,7 @@ from objectives.partition.problem import PartitionProblem
 _BITS = 60  # of the sum of all capacities, prices on area included
 
 
-class Whole:
+class IntegerProblem:
     """A problem in whole numbers, which add up without rounding."""
 
     def __init__(self, problem: PartitionProblem) -> None:
@@ -96,7 +96,7 @@ def _scale(problem: PartitionProblem) -> int:
     return bits - math.ceil(math.log2(max(problem.magnitude, 1e-300)))
 
 
-def rounding(problem: PartitionProblem) -> float:
+def bound_rounding(problem: PartitionProblem) -> float:
     """Return by how many cycles a minimum cut is off the optimum, at most: amounts are rounded."""
     amounts = len(problem.cost) + len(problem.any_cost) + len(problem.all_gain)
     return math.ldexp(amounts, -_scale(problem))
@@ -108,7 +108,7 @@ def _whole(values: Array, scale: int) -> Indices:
 
 def minimum_cut(problem: PartitionProblem) -> NDArray[np.bool_]:
     """Return the nodes of the optimum with no bound on area, the fewest that reach it."""
-    return Whole(problem).cut()
+    return IntegerProblem(problem).cut()
 
 
 def nested_groups(problem: PartitionProblem) -> list[NDArray[np.bool_]]:
@@ -130,7 +130,7 @@ def _split(problem: PartitionProblem, nodes: NDArray[np.int64]) -> Sequence[NDAr
     """Cut nodes, which pay together, into groups of falling gain for each unit of area."""
     if len(nodes) == 0:
         return []
-    whole = Whole(problem)
+    whole = IntegerProblem(problem)
     everything = np.ones(len(problem), bool)
     gain, area = -whole.value(everything), int(problem.area.sum())
     part = whole.cut(area, gain)
@@ -216,7 +216,7 @@ class Network:
 _LARGEST = 64  # nodes of a set whose pairs are looked at
 
 
-def reduced(problem: PartitionProblem, size: float) -> PartitionProblem:
+def reduce_problem(problem: PartitionProblem, size: float) -> PartitionProblem:
     """Return a smaller problem with the same optimum within a size."""
     count = -1
     while count != len(problem):

@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from objectives.partition.graph import Graph, Indices
-from objectives.partition.problem import PartitionProblem, problem_of
+from objectives.partition.problem import PartitionProblem, make_problem
 from objectives.partition.quantities import Architecture
-from objectives.partition.solve import Partition, solved_best, solved_greedy
+from objectives.partition.solve import Partition, solve_best, solve_greedy
 
 
 class Group(NamedTuple):
@@ -37,17 +37,17 @@ class Decision(NamedTuple):
     """By falling gain."""
 
 
-def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
+def decide_moves(graph: Graph, architecture: Architecture, size: float) -> Decision:
     """Return the blocks that the optimum and greedy move, and groups that only gain together.
 
     `architecture` has numbers, no arrays; the accelerator holds `size` instructions.
     """
-    problem = problem_of(graph, architecture, capped=False)
-    best, quick = (solve(graph, architecture, size) for solve in (solved_best, solved_greedy))
-    return Decision(best, quick, moved_together(problem, best.moved, quick.moved))
+    problem = make_problem(graph, architecture, capped=False)
+    best, quick = (solve(graph, architecture, size) for solve in (solve_best, solve_greedy))
+    return Decision(best, quick, find_groups(problem, best.moved, quick.moved))
 
 
-def moved_together(
+def find_groups(
     problem: PartitionProblem, optimum: NDArray[np.bool_], greedy: NDArray[np.bool_]
 ) -> tuple[Group, ...]:
     """Return the connected groups of blocks that the optimum moves and greedy does not.

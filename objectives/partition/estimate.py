@@ -2,7 +2,7 @@
 
 Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
 of CPU-Accelerator Architectures", 2010: section II-A for the sums, section III for write-backs,
-free casts and the memory organisations. What each organisation costs is in :func:`latencies`.
+free casts and the memory organisations. :func:`memory_latencies` has the costs of each.
 
 Additions to the paper, which only charges the write-back: the read from the next level after it,
 and the read for lines that the other core left unwritten (docs/explanation/partition.md).
@@ -34,7 +34,7 @@ class Crossing(NamedTuple):
     """… that the accelerator brought in."""
 
 
-class Latencies(NamedTuple):
+class MemoryLatencies(NamedTuple):
     """The costs of memory under an organisation, in cycles."""
 
     cpu: tuple[float, float, float]
@@ -47,7 +47,7 @@ class Latencies(NamedTuple):
     """A crossing of a line in L2, in addition to the crossing in L1 if the line is there too."""
 
 
-def latencies(architecture: Architecture) -> Latencies:
+def memory_latencies(architecture: Architecture) -> MemoryLatencies:
     """Return what memory costs.
 
     * The penalty is added to accesses that the shared cache answers, of either core. Main memory
@@ -68,7 +68,7 @@ def latencies(architecture: Architecture) -> Latencies:
     cached = a.accelerator_cache == 1 or level == 1
     in_level1 = {1: (0.0, 0.0), 2: (shared - l1, shared), 3: (l2 - l1, 0.0)}[level]
     in_level2 = (memory - l2, shared) if level == 3 else (0.0, 0.0)
-    return Latencies(
+    return MemoryLatencies(
         cpu,
         cpu if cached else (max(cpu[0], shared), max(cpu[1], shared), max(memory, shared)),
         _crossing(*in_level1, cached),
@@ -102,7 +102,7 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     `moved`, shape (blocks,), are the blocks on the accelerator; `architecture` has numbers, no
     arrays.
     """
-    a, cpu, memory = architecture, ~moved, latencies(architecture)
+    a, cpu, memory = architecture, ~moved, memory_latencies(architecture)
     controls, registers = graph.controls, graph.registers
     execution = _sum(graph.operations[cpu], a.cpu_costs) * float(a.cpu_efficiency)
     there = _sum(graph.operations[moved], a.accelerator_costs)
@@ -144,7 +144,7 @@ def _sum(rows: Array, costs: Iterable[Floats]) -> float:
     return float(sum(n * float(cost) for n, cost in zip(counts, costs, strict=True)))
 
 
-def _crossing_time(c: Crossings, moved: NDArray[np.bool_], memory: Latencies) -> float:
+def _crossing_time(c: Crossings, moved: NDArray[np.bool_], memory: MemoryLatencies) -> float:
     """Return the time of crossings: whichever core has the owner, the other one pays once."""
     there = np.append(moved, False)  # the last: what never ran here
     readers = np.bincount(c.row, minlength=len(c.level))
@@ -170,7 +170,7 @@ def block_times(graph: Graph, architecture: Architecture) -> Array:
 
     They add up to :func:`cpu_time`.
     """
-    memory = np.array(latencies(architecture._replace(shared_level=3.0)).cpu)
+    memory = np.array(memory_latencies(architecture._replace(shared_level=3.0)).cpu)
     costs = np.array(architecture.cpu_costs, dtype=np.float64) * float(architecture.cpu_efficiency)
     return np.asarray(graph.operations @ costs + graph.hits @ memory)
 
@@ -182,6 +182,6 @@ def theoretical_time(graph: Graph, architecture: Architecture) -> float:
     (section III-A). Casts are free here as well.
     """
     a = architecture
-    access = _sum(graph.hits, latencies(a._replace(shared_level=3.0)).cpu)
+    access = _sum(graph.hits, memory_latencies(a._replace(shared_level=3.0)).cpu)
     operations = _sum(graph.operations, a.accelerator_costs)
     return operations * float(a.accelerator_efficiency) + access

@@ -133,7 +133,7 @@ class Graph:
         return whole.hexdigest()
 
 
-def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
+def make_graph(profile: Profile, program: str, cache: int = 0) -> Graph:
     """Return the graph of a profile in one of its cache configurations; ValueError without it."""
     if not 0 <= cache < len(profile.settings.caches):
         raise ValueError(

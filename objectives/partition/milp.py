@@ -42,7 +42,7 @@ Without presolve and heuristics they take a third of the time, measured on 161 o
 """
 
 
-class Solved(NamedTuple):
+class Solution(NamedTuple):
     """A set of nodes and the proven bound of the best one."""
 
     chosen: NDArray[np.bool_]
@@ -58,7 +58,7 @@ class _SilentSolver(highspy.Highs):
         super().enableCallbacks()  # type: ignore[no-untyped-call]
 
 
-def solve_program(problem: PartitionProblem, size: float, *, nodes: int | None = None) -> Solved:
+def solve_program(problem: PartitionProblem, size: float, *, nodes: int | None = None) -> Solution:
     """Return the nodes that save most within an area of `size` instructions.
 
     They are optimal if the bound is their value. `nodes` limits the branch-and-bound tree, the same
@@ -66,7 +66,7 @@ def solve_program(problem: PartitionProblem, size: float, *, nodes: int | None =
     """
     count = len(problem)
     if count == 0:
-        return Solved(np.zeros(0, bool), 0.0)
+        return Solution(np.zeros(0, bool), 0.0)
     total = problem.magnitude
     scale = _MAGNITUDE / total if total > 0 else 1.0
     solver = _SilentSolver()  # type: ignore[no-untyped-call]
@@ -82,7 +82,7 @@ def solve_program(problem: PartitionProblem, size: float, *, nodes: int | None =
     chosen = values > 0.5
     value = problem.value(chosen)
     bound = max(info.mip_dual_bound / scale, -total)  # without a bound, what all costs sum to
-    return Solved(chosen, value if value - bound <= PROVEN * total else bound)
+    return Solution(chosen, value if value - bound <= PROVEN * total else bound)
 
 
 def _program(problem: PartitionProblem, size: float, scale: float) -> highspy.HighsLp:

@@ -19,8 +19,8 @@ from objectives.partition.quantities import (
     Profiles,
     Workloads,
 )
-from objectives.partition.solve import REMEMBERED, Partition, solved_best, solved_greedy
-from objectives.quantities import Workload, speedup_of
+from objectives.partition.solve import REMEMBERED, Partition, solve_best, solve_greedy
+from objectives.quantities import Workload, declare_speedup
 
 _REPORTED_ROUNDING = 1e-6  # of the time: larger rounding errors are reported
 _NOT_OF_THE_CPU = (
@@ -74,7 +74,7 @@ class Greedy:
     cpu_time: Annotated[Array, Quantity("cycle", "time of the program on the CPU only", low=0.0)]
     speedup: Annotated[
         Array,
-        speedup_of(
+        declare_speedup(
             "time on the CPU only over time with the accelerator",
             symbol="",
             reference=("cpu_time",),
@@ -173,7 +173,7 @@ def _each_design(kind: type[G], row: Row, profiles: Workloads, inputs: Sequence[
     return kind(*(rows[..., k][()] for k in range(rows.shape[-1])))
 
 
-def architecture_of(values: Mapping[str, float]) -> Architecture:
+def make_architecture(values: Mapping[str, float]) -> Architecture:
     """Return the architecture of a design given by quantity names; Table I if one is absent."""
     return Architecture(**{name: values[name] for name in Architecture._fields if name in values})
 
@@ -195,13 +195,13 @@ def _sensible(architecture: Architecture, size: float) -> bool:
 
 @functools.lru_cache(REMEMBERED)
 def _greedy_row(program: Graph, architecture: Architecture, size: float) -> tuple[float, ...]:
-    return _figures(program, architecture, solved_greedy(program, architecture, size))
+    return _figures(program, architecture, solve_greedy(program, architecture, size))
 
 
 @functools.lru_cache(REMEMBERED)
 def _optimal_row(program: Graph, architecture: Architecture, size: float) -> tuple[float, ...]:
-    best = solved_best(program, architecture, size)
-    quick = solved_greedy(program, architecture, size)
+    best = solve_best(program, architecture, size)
+    quick = solve_greedy(program, architecture, size)
     figures = _figures(program, architecture, best)
     time, alone = figures[0], figures[5]
     greedy_time = time + max(quick.change - best.change, 0.0)

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from dse.model import Array
 from dse.model.section import Bars, Section, SectionPart, Study, StudyResult, Table, needs
-from dse.model.values import plural, titled
+from dse.model.values import add_unit, plural
 from objectives.partition.estimate import block_times, cpu_time, estimate
 from objectives.partition.graph import Graph
-from objectives.partition.model import architecture_of
+from objectives.partition.model import make_architecture
 from objectives.partition.quantities import Workloads
-from objectives.partition.solve import solved_best
-from objectives.quantities import workloads_used
+from objectives.partition.solve import solve_best
+from objectives.quantities import list_workloads
 
 _DESIGNS = 100  # of the front that are listed
 _LINES = 24  # of the source that the picture shows
@@ -50,7 +50,7 @@ class Moved(NamedTuple):
         )
 
 
-def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
+def find_moved_blocks(study: Study, design: pd.Series[Any], workload: int) -> Moved:
     """Return what a design, a row of the study's result, moves of one of its programs.
 
     The study has the model :func:`objectives.partition.optimal` under its own quantity names.
@@ -59,9 +59,9 @@ def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
     values |= {str(n): float(v) for n, v in design.items() if isinstance(v, float | int)}
     profiles: Workloads = study.constants["profiles"]
     graph = profiles.graphs[workload][int(values.get("cache_configuration", 0))]
-    architecture = architecture_of(values)
+    architecture = make_architecture(values)
     size = values.get("accelerator_size", 128.0)
-    moved = solved_best(graph, architecture, size).moved
+    moved = solve_best(graph, architecture, size).moved
     alone = cpu_time(graph, architecture)
     time = estimate(graph, moved, architecture).accelerated_time
     share = block_times(graph, architecture) / alone if alone > 0 else np.zeros(len(graph))
@@ -76,8 +76,8 @@ def blocks(study: Study, result: StudyResult) -> Section:
     """
     design = result.nash()
     words, parts = [], list[SectionPart]()
-    for workload in workloads_used(study, result):
-        found = moved_in(study, design, workload)
+    for workload in list_workloads(study, result):
+        found = find_moved_blocks(study, design, workload)
         functions = functions_table(found)
         words.append(_words(found, functions, str(design.name)))
         parts += [
@@ -109,7 +109,7 @@ def functions_table(found: Moved) -> pd.DataFrame:
         rows.append(
             {
                 "function": function,
-                "lines that move": spans(there["line"].tolist()) or "none",
+                "lines that move": show_lines(there["line"].tolist()) or "none",
                 "blocks that move": f"{len(there)} of {len(group)}",
                 "share that moves [%]": float(there["share"].sum()),
                 "share that stays [%]": float(group["share"].sum() - there["share"].sum()),
@@ -153,10 +153,10 @@ def blocks_table(found: Moved) -> pd.DataFrame:
     return table.astype({"executions": np.int64})[shown].rename(columns=headings)
 
 
-def spans(lines: Sequence[int]) -> str:
+def show_lines(lines: Sequence[int]) -> str:
     """Return lines of a source in words; a line of 0 is not known.
 
-    >>> spans([12, 14, 13, 30, 0])
+    >>> show_lines([12, 14, 13, 30, 0])
     '12–14, 30'
     """
     known = sorted({line for line in lines if line > 0})
@@ -228,14 +228,14 @@ def _front(study: Study, result: StudyResult) -> Table:
     designs = result.front.designs.head(_DESIGNS)
     for _, design in designs.iterrows():
         row: dict[str, Any] = {"design": str(design.name)}
-        for workload in workloads_used(study, result):
-            found = moved_in(study, design, workload)
+        for workload in list_workloads(study, result):
+            found = find_moved_blocks(study, design, workload)
             there, name = functions_table(found), found.graph.program
             names = there["function"][there["area [instruction]"] > 0]
             share = 100 * float(found.share[found.moved].sum())
             row[f"{name}: functions with blocks that move"] = ", ".join(names) or "none"
             row[f"{name}: share that moves [%]"] = round(share, 1)
-        row |= {titled(o.name, o.unit): design[o.name] for o in result.objectives}
+        row |= {add_unit(o.name, o.unit): design[o.name] for o in result.objectives}
         rows.append(row)
     count = len(result.front.designs)
     note = f"The first {_DESIGNS:,} of {count:,} designs." if count > _DESIGNS else ""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array
-from objectives.partition.estimate import latencies
+from objectives.partition.estimate import memory_latencies
 from objectives.partition.graph import Graph, Indices
 from objectives.partition.quantities import Architecture
 
@@ -89,7 +89,7 @@ class PartitionProblem:
     def _of(self, kept: NDArray[np.bool_], any_cost: Array, all_gain: Array) -> PartitionProblem:
         number = np.where(kept, np.cumsum(kept) - 1, -1)
         inside = kept[self.node]
-        return gathered(
+        return gather_problem(
             self.cost[kept],
             self.area[kept],
             (self.tie[inside], number[self.node[inside]], any_cost, all_gain),
@@ -99,7 +99,7 @@ class PartitionProblem:
     def contracted(self, label: Indices) -> PartitionProblem:
         """Return the problem with nodes of one label (0, 1, …) joined into one node."""
         count = int(label.max(initial=-1)) + 1
-        return gathered(
+        return gather_problem(
             np.bincount(label, self.cost, minlength=count).astype(np.float64),
             np.bincount(label, self.area, minlength=count).astype(np.int64),
             (self.tie, label[self.node], self.any_cost, self.all_gain),
@@ -111,7 +111,7 @@ Sets = tuple[Indices, Indices, Array, Array]
 """The set and the node of each member, what any of a set costs, what all of it save."""
 
 
-def gathered(cost: Array, area: Indices, sets: Sets, members: Indices) -> PartitionProblem:
+def gather_problem(cost: Array, area: Indices, sets: Sets, members: Indices) -> PartitionProblem:
     """Return a problem from sets in any order, of any size, with equal ones among them."""
     tie, node, any_cost, all_gain = sets
     width = max(len(cost), 1)
@@ -147,7 +147,7 @@ def gathered(cost: Array, area: Indices, sets: Sets, members: Indices) -> Partit
     )
 
 
-def problem_of(
+def make_problem(
     graph: Graph, architecture: Architecture, *, capped: bool = True
 ) -> PartitionProblem:
     """Return the partitioning problem of a program on one architecture (numbers, no arrays).
@@ -155,7 +155,7 @@ def problem_of(
     If it is `capped`, a cost of more than twice all possible savings is set to just that. Such a
     node is in no partition that saves time, and small amounts are not lost next to it by rounding.
     """
-    a, memory = architecture, latencies(architecture)
+    a, memory = architecture, memory_latencies(architecture)
     saved = np.subtract(memory.accelerator, memory.cpu)
     slower = np.array(a.accelerator_costs, float) * float(a.accelerator_efficiency)
     slower -= np.array(a.cpu_costs, float) * float(a.cpu_efficiency)
@@ -190,7 +190,7 @@ def problem_of(
         np.concatenate([apart, inward]),
         np.concatenate([apart, outward]),
     )
-    whole = gathered(cost, np.append(graph.area, 0), sets, np.arange(blocks))
+    whole = gather_problem(cost, np.append(graph.area, 0), sets, np.arange(blocks))
     return whole.restricted(np.append(graph.movable, False))
 
 

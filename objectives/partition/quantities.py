@@ -9,9 +9,9 @@ from typing import Annotated, NamedTuple, Self, TypeAlias
 from dse.model import Floats, Quantity, Resource
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile
-from objectives.partition.graph import COSTED, Graph, graph
+from objectives.partition.graph import COSTED, Graph, make_graph
 from objectives.programs import Program, load_programs
-from objectives.quantities import flag
+from objectives.quantities import declare_flag
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def _graphs(program: Program, name: str) -> tuple[Graph, ...]:
     if not program.settings.caches:
         remedy = "profile the program again, without --no-cache"
         raise InputError(name, [Problem("", "the profile has no caches", remedy)])
-    return tuple(graph(program, name, cache) for cache in range(len(program.settings.caches)))
+    return tuple(make_graph(program, name, cache) for cache in range(len(program.settings.caches)))
 
 
 def _partial(program: Program, name: str) -> str:
@@ -142,7 +142,9 @@ class Architecture(NamedTuple):
     ] = 2.0
     accelerator_cache: Annotated[
         Floats,
-        flag("1: the accelerator has private caches above the shared level; 0: it has none"),
+        declare_flag(
+            "1: the accelerator has private caches above the shared level; 0: it has none"
+        ),
     ] = 1.0
     shared_penalty: Annotated[
         Floats, _drawback("cycle", "latency that sharing adds to a shared cache", (0.0, 3.0))

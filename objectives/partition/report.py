@@ -17,12 +17,12 @@ import pandas as pd
 
 from dse.model import Array
 from dse.model.section import Bars, Lines, Section, SectionPart, Study, StudyResult, Table, needs
-from dse.model.values import listed
-from objectives.partition.decisions import decide
+from dse.model.values import join_words
+from objectives.partition.decisions import decide_moves
 from objectives.partition.estimate import cpu_time
 from objectives.partition.graph import Graph
-from objectives.partition.model import architecture_of, optimal
-from objectives.partition.moved import spans
+from objectives.partition.model import make_architecture, optimal
+from objectives.partition.moved import show_lines
 from objectives.partition.quantities import Workloads
 
 AXES = {
@@ -52,7 +52,7 @@ class Comparison:
     """Other inputs of :func:`objectives.partition.optimal`; its defaults if one is absent."""
 
 
-def shares(comparison: Comparison, axis: str, values: Sequence[float]) -> pd.DataFrame:
+def speedup_fractions(comparison: Comparison, axis: str, values: Sequence[float]) -> pd.DataFrame:
     """Return the fraction of the theoretical speedup that is reached, along an input of the model.
 
     Returns
@@ -80,8 +80,8 @@ def shares(comparison: Comparison, axis: str, values: Sequence[float]) -> pd.Dat
     return grid.assign(optimum=solved.relative_speedup, greedy=greedy, speedup=solved.speedup)
 
 
-def by_program(table: pd.DataFrame, kind: str = "optimum") -> pd.DataFrame:
-    """Return one kind of :func:`shares` in percent, by organisation and penalty.
+def tabulate_by_program(table: pd.DataFrame, kind: str = "optimum") -> pd.DataFrame:
+    """Return one kind of :func:`speedup_fractions` in percent, by organisation and penalty.
 
     A column for each program, and their mean; at one value of the axis.
     """
@@ -92,15 +92,16 @@ def by_program(table: pd.DataFrame, kind: str = "optimum") -> pd.DataFrame:
     return percent
 
 
-def at_penalty(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
-    """Return the rows of :func:`by_program` at a penalty, by organisation."""
+def select_penalty(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
+    """Return the rows of :func:`tabulate_by_program` at a penalty, by organisation."""
     return pd.DataFrame(table.xs(penalty, level="penalty"))
 
 
-def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def penalty_costs(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return how much the penalty costs each organisation.
 
-    `at_reference` is of :func:`by_program`, and `along` of :func:`shares` for each axis.
+    `at_reference` is of :func:`tabulate_by_program`, and `along` of :func:`speedup_fractions` for
+    each axis.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.
     """
     penalties = at_reference.index.get_level_values("penalty")
     low, high = penalties.min(), penalties.max()
-    first, last = at_penalty(at_reference, low), at_penalty(at_reference, high)
+    first, last = select_penalty(at_reference, low), select_penalty(at_reference, high)
     programs = last.drop(columns="mean")
     table = pd.DataFrame(
         {
@@ -139,7 +140,7 @@ def _mean_speedups(varied: pd.DataFrame, penalty: float) -> pd.DataFrame:
     return means.sort_index()
 
 
-def groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame:
+def find_design_groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame:
     """Return the groups of blocks that the optimum moves and greedy does not, for one design.
 
     `inputs` are of :func:`objectives.partition.optimal`; its defaults if one is absent.
@@ -151,15 +152,15 @@ def groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame
         ``blocks``, ``area`` in instructions, ``together`` and ``alone``: the savings of all blocks,
         and of the best block by itself, as fractions of the time on the CPU.
     """
-    size, architecture = inputs.get("accelerator_size", 128.0), architecture_of(inputs)
+    size, architecture = inputs.get("accelerator_size", 128.0), make_architecture(inputs)
     rows = []
     for graph in graphs:
         time = cpu_time(graph, architecture)
-        for group in decide(graph, architecture, size).groups:
+        for group in decide_moves(graph, architecture, size).groups:
             lines: dict[str, list[int]] = {}
             for block in group.blocks.tolist():
                 lines.setdefault(graph.function[block], []).append(int(graph.line[block]))
-            places = (f"{name} {spans(each)}".rstrip() for name, each in lines.items())
+            places = (f"{name} {show_lines(each)}".rstrip() for name, each in lines.items())
             sizes = (len(group.blocks), group.area, group.gain / time, group.alone / time)
             rows.append((graph.program, ", ".join(places), *sizes))
     columns = ["program", "where", "blocks", "area", "together", "alone"]
@@ -176,17 +177,17 @@ def integration(study: Study, result: StudyResult) -> Section:
     values is varied while the other inputs stay. The result is not read: the front has only the
     best designs, and the question is about the others too.
     """
-    compared = comparison_of(study)
+    compared = read_comparison(study)
     axes = {name: study.values[name] for name in AXES if name in study.values}
     size = "accelerator_size"
-    at_reference = shares(compared, size, [compared.reference[size]])
-    along = {axis: shares(compared, axis, values) for axis, values in axes.items()}
-    optimum, greedy = by_program(at_reference), by_program(at_reference, "greedy")
-    robust = robustness(optimum, list(along.values()) or [at_reference])
+    at_reference = speedup_fractions(compared, size, [compared.reference[size]])
+    along = {axis: speedup_fractions(compared, axis, values) for axis, values in axes.items()}
+    optimum, greedy = tabulate_by_program(at_reference), tabulate_by_program(at_reference, "greedy")
+    robust = penalty_costs(optimum, list(along.values()) or [at_reference])
     high = compared.penalties[-1]
-    best = _best(at_penalty(optimum, high)["mean"])
+    best = _best(select_penalty(optimum, high)["mean"])
     inputs = {**compared.reference, **compared.organisations[best], "shared_penalty": high}
-    apart = groups([each[0] for each in compared.profiles.graphs], inputs)
+    apart = find_design_groups([each[0] for each in compared.profiles.graphs], inputs)
     parts: list[SectionPart] = [
         Table("Share of the theoretical speedup [%]", _flat(optimum, greedy), _NOTE),
         _means(optimum, greedy),
@@ -210,7 +211,7 @@ _ROBUST = (
 )
 
 
-def comparison_of(study: Study) -> Comparison:
+def read_comparison(study: Study) -> Comparison:
     """Return what a study compares."""
     constants = study.constants
     reference = {n: float(constants.get(n, default)) for n, default in DEFAULTS.items()}
@@ -235,7 +236,7 @@ def _flat(optimum: pd.DataFrame, greedy: pd.DataFrame) -> pd.DataFrame:
 def _favourites(optimum: pd.DataFrame) -> Table:
     columns = {}
     for penalty in optimum.index.unique("penalty"):
-        programs = at_penalty(optimum, penalty)
+        programs = select_penalty(optimum, penalty)
         columns[f"best at {penalty:g}"] = programs.idxmax()
         columns[f"its share at {penalty:g} [%]"] = programs.max().round(1)
     table = pd.DataFrame(columns).rename_axis("program").reset_index()
@@ -245,7 +246,7 @@ def _favourites(optimum: pd.DataFrame) -> Table:
 def _means(optimum: pd.DataFrame, greedy: pd.DataFrame) -> Bars:
     names = list(optimum.index.unique("organisation"))
     bars = [
-        (f"{kind}, penalty {penalty:g}", at_penalty(table, penalty)["mean"].loc[names])
+        (f"{kind}, penalty {penalty:g}", select_penalty(table, penalty)["mean"].loc[names])
         for kind, table in (("optimum", optimum), ("greedy", greedy))
         for penalty in optimum.index.unique("penalty")
     ]
@@ -253,7 +254,7 @@ def _means(optimum: pd.DataFrame, greedy: pd.DataFrame) -> Bars:
 
 
 def _programs(optimum: pd.DataFrame, penalty: float) -> Bars:
-    table = at_penalty(optimum, penalty).drop(columns="mean")
+    table = select_penalty(optimum, penalty).drop(columns="mean")
     bars = [(str(name), row.to_numpy()) for name, row in table.iterrows()]
     title = f"Each program, penalty of {penalty:g}"
     return Bars(title, [str(c) for c in table.columns], bars, _SHARE)
@@ -304,14 +305,14 @@ def _answer(
 ) -> str:
     """Return the answer in words."""
     low, high = compared.penalties[0], compared.penalties[-1]
-    before, after = (at_penalty(optimum, penalty)["mean"] for penalty in (low, high))
+    before, after = (select_penalty(optimum, penalty)["mean"] for penalty in (low, high))
     r = compared.reference
     where = (
         f"Accelerator of {r['accelerator_size']:g} instructions at "
         f"{r['accelerator_efficiency']:g} cycles each, interface latencies times "
         f"{r['interface_latency_factor']:g}; {len(compared.profiles.names)} programs."
     )
-    first, last, reached = _best(before), _best(after), at_penalty(greedy, high)["mean"]
+    first, last, reached = _best(before), _best(after), select_penalty(greedy, high)["mean"]
     said = [
         f"At a penalty of {low:g} cycles {first} is best: {before[first]:.0f} % of the "
         "theoretical speedup on average."
@@ -323,7 +324,7 @@ def _answer(
             f"at {low:g}. {lost} is the most sensitive: from {before[lost]:.0f} % to "
             f"{after[lost]:.0f} %."
         )
-    programs = at_penalty(optimum, high).drop(columns="mean")
+    programs = select_penalty(optimum, high).drop(columns="mean")
     favourites = [f"{name} {best}" for name, best in programs.idxmax().items()]
     said.append(f"For each program at {high:g}: {', '.join(favourites)}.")
     only = apart[(apart["alone"] <= 0) & (apart["together"] >= 0.005)]
@@ -334,7 +335,7 @@ def _answer(
         f"{after[last]:.0f} %."
     )
     if missed:
-        text += f" It misses blocks that only pay together in {listed(missed)}."
+        text += f" It misses blocks that only pay together in {join_words(missed)}."
     return "\n\n".join([" ".join(said), text, where])
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from objectives.partition.branch import LARGE, Search
-from objectives.partition.cut import minimum_cut, nested_groups, reduced, rounding
+from objectives.partition.branch import LARGE, BranchSearch
+from objectives.partition.cut import bound_rounding, minimum_cut, nested_groups, reduce_problem
 from objectives.partition.graph import Graph
 from objectives.partition.milp import PROVEN, solve_program
-from objectives.partition.problem import PartitionProblem, greedy_choice, problem_of
+from objectives.partition.problem import PartitionProblem, greedy_choice, make_problem
 from objectives.partition.quantities import Architecture
 
 
@@ -53,14 +53,14 @@ def best_partition(
 
     `nodes` limits the search; `bound` shows the part that is not proven.
     """
-    few = reduced(problem, size)
-    lost = rounding(problem)
+    few = reduce_problem(problem, size)
+    lost = bound_rounding(problem)
     if few.area.sum() <= size:  # the rest is the minimum cut
         everything = np.ones(len(few), bool)
         value = few.value(everything)
         return Partition(few.moved(everything), value, value, lost)
     if len(few.tie) > LARGE:
-        solved = Search(few, size).solve(nodes)
+        solved = BranchSearch(few, size).solve(nodes)
     else:
         solved = solve_program(few, size, nodes=nodes)
     chosen, value = solved.chosen, few.value(solved.chosen)
@@ -103,12 +103,12 @@ REMEMBERED = 50_000
 """Designs whose partitions are kept."""
 
 
-def solved_best(graph: Graph, architecture: Architecture, size: float) -> Partition:
+def solve_best(graph: Graph, architecture: Architecture, size: float) -> Partition:
     """Return the best partition of a program on one architecture, found once."""
     return _best(graph, architecture.effective, _whole(graph, size))
 
 
-def solved_greedy(graph: Graph, architecture: Architecture, size: float) -> Partition:
+def solve_greedy(graph: Graph, architecture: Architecture, size: float) -> Partition:
     """Return the greedy partition of a program on one architecture, found once."""
     return _greedy(graph, architecture.effective, _whole(graph, size))
 
@@ -120,9 +120,9 @@ def _whole(graph: Graph, size: float) -> float:
 
 @functools.lru_cache(REMEMBERED)
 def _best(graph: Graph, architecture: Architecture, size: float) -> Partition:
-    return best_partition(problem_of(graph, architecture), size, nodes=NODE_LIMIT)
+    return best_partition(make_problem(graph, architecture), size, nodes=NODE_LIMIT)
 
 
 @functools.lru_cache(REMEMBERED)
 def _greedy(graph: Graph, architecture: Architecture, size: float) -> Partition:
-    return greedy_partition(problem_of(graph, architecture), size)
+    return greedy_partition(make_problem(graph, architecture), size)

@@ -2,9 +2,11 @@
 
 Modules:
 
-* ``quantities``: the quantities of a kernel, and their sums;
-* ``kernel``: a kernel on the host or on an engine, and the loads that it adds to a system;
-* ``shared``: waits, utilizations and times of a system, from the sums of these loads.
+* ``quantities``: the quantities of a kernel, their sums, and the powers of an engine;
+* ``kernel``: one kernel on the host or on an engine: costs of its calls, service and queue of its
+  engines, and the loads, area, traffic and power that it adds to a system;
+* ``shared``: queues of the link and the host, times, growth and power of a system, from the sums of
+  these loads.
 """
 
 from objectives.portfolio.kernel import (

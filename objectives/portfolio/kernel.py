@@ -40,9 +40,9 @@ from objectives.portfolio.quantities import (
     LinkTime,
     ServiceTime,
 )
-from objectives.power_law import alike, arrays, power
+from objectives.power_law import broadcast_alike, power, to_arrays
 from objectives.quantities import AREA, ElementBytes, Granularity, LinkTimePerByte, SetUp
-from objectives.quantities import flag as flag_of
+from objectives.quantities import declare_flag as flag_of
 from objectives.queues import mixed_service_wait, pooled_wait
 
 GranularityOut = Annotated[
@@ -72,7 +72,7 @@ def host_call(granularity: Granularity, work: HostWork) -> HostCall:
     >>> float(host_call(1000.0, computational_index=20.0, host_fixed_work=10.0).host_time)
     20200.0
     """
-    c, b, fixed = arrays(*work)
+    c, b, fixed = to_arrays(*work)
     return HostCall((c * (power(np.asarray(granularity, dtype=np.float64), b) + fixed))[()])
 
 
@@ -230,9 +230,9 @@ def engine_demand(
     >>> float(demand.engine_load), float(demand.engine_link_load)
     (0.5, 0.1)
     """
-    rate, time, link = arrays(np.multiply(kernel_rate, built), service_time, link_time)
+    rate, time, link = to_arrays(np.multiply(kernel_rate, built), service_time, link_time)
     load, link_load = rate * time, rate * link
-    return EngineDemand(*alike((load, load * time, link_load, link_load * link)))
+    return EngineDemand(*broadcast_alike((load, load * time, link_load, link_load * link)))
 
 
 @requires(_SERVED)
@@ -259,7 +259,7 @@ def shared_engine_queue(
     >>> float(queue.engine_utilization), float(queue.engine_wait_time)
     (0.5, 0.0003)
     """
-    load, moment, link_load, link_moment = arrays(
+    load, moment, link_load, link_moment = to_arrays(
         engine_load, engine_moment, engine_link_load, engine_link_moment
     )
     at_engine = pooled_wait(load, moment, engines)
@@ -336,7 +336,7 @@ def kernel_loads(
     >>> float(loads.host_load), float(loads.link_load), float(loads.call_time_load)
     (0.02, 0.01, 0.066)
     """
-    rate, host, set_up, link, latency, service, wait, used, polls = arrays(
+    rate, host, set_up, link, latency, service, wait, used, polls = to_arrays(
         kernel_rate,
         host_time,
         set_up_time,
@@ -455,7 +455,7 @@ def kernel_power(
     >>> float(kernel_power(1000.0, 1e4, 1e-4, 0.5, 0.01, 0.0, 1e-9).accelerator_power)
     0.07
     """
-    rate, time = arrays(kernel_rate, service_time)
+    rate, time = to_arrays(kernel_rate, service_time)
     per_byte = np.add(powers.engine_energy_per_byte, powers.interface_energy_per_byte)
     energy = time * powers.engine_power + per_byte * call_size(granularity, granularity_out)
     return KernelPower(

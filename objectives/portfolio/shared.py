@@ -28,8 +28,8 @@ from objectives.portfolio.quantities import (
     POLLING_LOAD,
     Cores,
 )
-from objectives.power_law import arrays
-from objectives.quantities import speedup_of
+from objectives.power_law import to_arrays
+from objectives.quantities import declare_speedup
 from objectives.queues import mixed_service_wait, pooled_wait
 
 HostLoad = Annotated[Floats, HOST_LOAD]
@@ -63,7 +63,7 @@ def link_queue(
     >>> float(queue.link_utilization), float(queue.link_wait_time)
     (0.5, 5e-05)
     """
-    load, moment = np.broadcast_arrays(*arrays(link_load, link_moment))
+    load, moment = np.broadcast_arrays(*to_arrays(link_load, link_moment))
     return LinkQueue(load.copy()[()], mixed_service_wait(load, moment))
 
 
@@ -160,7 +160,7 @@ class Mix(NamedTuple):
     ]
     mix_speedup: Annotated[
         Array,
-        speedup_of(
+        declare_speedup(
             "time of the calls on idle cores over their response time",
             time="mix_time",
             symbol="",
@@ -197,7 +197,9 @@ def mix(
     >>> float(times.mix_time), float(times.mix_speedup)
     (0.00013, 3.0769)
     """
-    rate, load, crossing, before = arrays(kernel_rate, call_time_load, link_calls, host_load_before)
+    rate, load, crossing, before = to_arrays(
+        kernel_rate, call_time_load, link_calls, host_load_before
+    )
     with np.errstate(all="ignore"):
         under_way = load + _polled_wait(crossing, link_wait_time) + rate * host_wait_time
         return Mix(under_way / rate, before / under_way)

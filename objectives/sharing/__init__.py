@@ -7,17 +7,19 @@ this package's own (docs/explanation/sharing.md).
 Modules:
 
 * ``schedule``: the quantities, the schedule, and equations 1–5 as printed;
-* ``slot_latency``: the exact mean latency, the best schedule period, and
+* ``slot_latency``: the exact mean latency and wait of an element, the best schedule period, and
   :func:`round_robin` for all;
-* ``latency_distribution``: the exact 99th percentile;
-* ``calls``: calls of several elements, without other calls and under load;
-* ``pace``: a stream with several outstanding calls;
-* ``work_conserving``: an engine that serves any call that waits;
-* ``queue_percentiles``, ``slot_percentiles``: percentiles of the time of its calls, and of calls
-  with fixed slots;
-* ``arbitration``: slots, service, pace and response time of calls by either arbitration;
+* ``latency_distribution``: the exact distribution of an element's latency, its 99th percentile;
+* ``calls``: calls of several elements by the schedule: :func:`call_service` without waits for
+  earlier calls, and :func:`call_latency` under load;
+* ``pace``: the interval of a stream with several outstanding calls by the schedule;
+* ``work_conserving``: service, waits, interval and response of an engine that serves any call;
+* ``queue_percentiles``: percentiles of the time of calls at a work-conserving engine;
+* ``slot_percentiles``: percentiles of the time of calls with fixed slots;
+* ``arbitration``: the models of a study, for either arbitration: slots, engine count and stored
+  contexts; service, pace, response time and percentiles of calls;
 * ``break_even``: the granularity from which on calls are as fast as on the host;
-* ``simulation``: the cycle-accurate simulation.
+* ``simulation``: the cycle-accurate simulation of a stream.
 """
 
 from objectives.sharing.arbitration import (

@@ -47,7 +47,7 @@ from objectives.quantities import (
     SharedLink,
     Streams,
     TotalStreams,
-    call_part,
+    declare_call_part,
 )
 from objectives.queues import constant_service_wait
 from objectives.sharing.calls import (
@@ -58,12 +58,12 @@ from objectives.sharing.calls import (
 )
 from objectives.sharing.pace import (
     STREAM_INTERVAL,
+    CallWay,
     LinkUtilization,
     LinkWaitTime,
     Pace,
     SetUpTime,
     TravelTime,
-    Way,
     stream_interval,
 )
 from objectives.sharing.queue_percentiles import find_queue_percentiles
@@ -72,7 +72,7 @@ from objectives.sharing.schedule import (
     LaneElements,
     Pipeline,
     SchedulePeriod,
-    schedule,
+    make_schedule,
 )
 from objectives.sharing.slot_percentiles import (
     Requests,
@@ -375,7 +375,7 @@ def _gap_alone(
     """
     streams, depth, switch = (np.asarray(column, dtype=np.float64) for column in pipeline)
     own, further = _slots_of(streams, depth, switch, np.asarray(lanes), np.asarray(chained))
-    length, _ = schedule(*own, schedule_period)
+    length, _ = make_schedule(*own, schedule_period)
     within = np.subtract(schedule_period, 1.0) * own[1]
     wait = (within * own[1] + (length - within) ** 2) / (2.0 * length)
     waits = np.where(np.equal(work_conserving, 1), 0.0, wait)
@@ -635,7 +635,12 @@ def slots_pace(columns: Columns) -> tuple[Array, ...]:
     own, further = _slots_of(streams, depth, switch, lanes, chained)
     set_up, travel, wait, load, *_ = way
     pace = stream_interval(
-        *own, period, clock, elements, window, *Way(set_up, travel + further * clock, wait, load)
+        *own,
+        period,
+        clock,
+        elements,
+        window,
+        *CallWay(set_up, travel + further * clock, wait, load),
     )
     return (np.asarray(pace.stream_interval),)
 
@@ -660,12 +665,14 @@ class CallResponse:
 
     call_time: Annotated[Array, CALL_TIME]
     call_queue_time: Annotated[
-        Array, call_part("wait for the thread, the window and other calls at the engine")
+        Array, declare_call_part("wait for the thread, the window and other calls at the engine")
     ]
-    call_set_up_time: Annotated[Array, call_part("set-up on the host")]
-    call_link_time: Annotated[Array, call_part("wait for the link")]
-    call_travel_time: Annotated[Array, call_part("on the link, to the engine and back")]
-    call_engine_time: Annotated[Array, call_part("at the engine, without the wait for other calls")]
+    call_set_up_time: Annotated[Array, declare_call_part("set-up on the host")]
+    call_link_time: Annotated[Array, declare_call_part("wait for the link")]
+    call_travel_time: Annotated[Array, declare_call_part("on the link, to the engine and back")]
+    call_engine_time: Annotated[
+        Array, declare_call_part("at the engine, without the wait for other calls")
+    ]
 
 
 class _StepsBound(NamedTuple):
@@ -813,7 +820,7 @@ def _slots_percentiles(columns: Columns) -> tuple[Array, ...]:
     streams, depth, switch, chained, lanes, period, clock, elements, rate, window, *way = columns
     set_up, travel, link_wait, load, shared = way
     (own, apart, switch), further = _slots_of(streams, depth, switch, lanes, chained)
-    length, away = schedule(own, apart, switch, period)
+    length, away = make_schedule(own, apart, switch, period)
     with np.errstate(all="ignore"):
         occupied = np.where(link_wait > 0, 2 * (1 - load) * link_wait / load, 0.0)
         occupied = np.where(np.isfinite(link_wait), occupied, link_wait)

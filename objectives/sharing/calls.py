@@ -10,7 +10,7 @@ that finds n has its last element in slot n + m − 1. All but the remainder of 
 therefore follows from the mean queue, and the remainder from E[ω^n] at the R-th roots of unity.
 Between slots only arrivals change n, and at a slot n changes only if the queue is empty. Hence
 E[ω^n] has a closed form in the probabilities of an empty queue (sharing.md has the steps).
-With W_e the mean wait of an element (:func:`objectives.sharing.slot_latency.mean_wait`), and ρ,
+With W_e the mean wait of an element (:func:`objectives.sharing.slot_latency.slot_wait`), and ρ,
 ω_k, v_k, y_k and g_k as there, the mean wait of a call for the slot of its last element is, in
 clocks::
 
@@ -40,13 +40,13 @@ from objectives.sharing.schedule import (
     LaneElements,
     Pipeline,
     SchedulePeriod,
-    schedule,
+    make_schedule,
 )
 from objectives.sharing.slot_latency import (
     ROUNDING,
-    mean_wait,
-    turned_angle,
-    zeros,
+    find_zeros,
+    slot_wait,
+    turn_angle,
 )
 
 _FACTORS = 1 << 13
@@ -177,7 +177,7 @@ def call_service(
     (50.0, 72.0)
     """
     depth = np.asarray(pipeline.pipeline_depth, dtype=np.float64)
-    length, away = schedule(*pipeline, schedule_period)
+    length, away = make_schedule(*pipeline, schedule_period)
     gap = depth + away  # from the last slot of a turn to the first of the next
     after = np.subtract(lane_elements, 1.0)
     rounds = np.floor(after / schedule_period)
@@ -239,10 +239,10 @@ def call_latency(
     >>> one.engine_time * 1e9, five.element_latency * 1e9, five.engine_time * 1e9
     (213.15, 606.04, 732.7)
     """
-    length, away = schedule(*pipeline, schedule_period)
+    length, away = make_schedule(*pipeline, schedule_period)
     load = np.multiply(call_rate, clock_period) * lane_elements * length / schedule_period
     setting = (length, away, schedule_period, load, lane_elements)
-    element, element_error = mean_wait(*setting)
+    element, element_error = slot_wait(*setting)
     wait, error = _call_wait(*setting, element, element_error)
     depth = np.where(np.isnan(load), np.nan, np.multiply(pipeline.pipeline_depth, 1.0))
     error = error + ROUNDING * (wait + depth)
@@ -267,7 +267,7 @@ def _call_wait(
 ) -> tuple[Array, Array]:
     """Return the exact mean wait for the slot of a call's last element and its error, in clocks.
 
-    The first parameters are as of :func:`~objectives.sharing.slot_latency.mean_wait`, the last two
+    The first parameters are as of :func:`~objectives.sharing.slot_latency.slot_wait`, the last two
     are its results.
     """
     columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
@@ -309,8 +309,8 @@ def _terms(period: int, load: Array, share: Array, turned: Array) -> tuple[Array
     load, share, turned = load[:, None], share[:, None], turned[:, None]
     j = np.arange(1, period // 2 + 1)  # the rest are conjugates
     omega_less_1 = complex_expm1(2j * np.pi * j / period)
-    angle = turned_angle(j * turned, period)
-    moved, size = zeros(angle, load)  # v − 1
+    angle = turn_angle(j * turned, period)
+    moved, size = find_zeros(angle, load)  # v − 1
     delta = np.maximum(load * share, 1e-200)  # a rate of 0 is the limit
     growth = complex_expm1(delta * moved)  # y/ω − 1
     one_less_y = -(omega_less_1 + (1 + omega_less_1) * growth)

@@ -21,7 +21,7 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, model
 from objectives.queues import Complex, complex_expm1, log_zero
-from objectives.sharing.schedule import Pipeline, Traffic, schedule, utilization
+from objectives.sharing.schedule import Pipeline, Traffic, make_schedule, utilization
 
 LONGEST_TAIL_PERIOD = 1024
 """Largest schedule period in the domain; time and memory grow with its square."""
@@ -93,7 +93,7 @@ def latency_quantile(
     """
     if not 0 < level < 1:
         raise ValueError(f"level is {level:g}; give a share above 0 and below 1")
-    length, away = schedule(streams, pipeline_depth, context_switch, schedule_period)
+    length, away = make_schedule(streams, pipeline_depth, context_switch, schedule_period)
     load = utilization(length, schedule_period, arrival_rate, clock_period)
     columns = np.broadcast_arrays(length, away, pipeline_depth, schedule_period, load)
     shape = columns[0].shape

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dse.model import Array, Floats, Quantity, model
 from objectives.quantities import CallsInFlight, ClockPeriod
-from objectives.sharing.schedule import LaneElements, Pipeline, SchedulePeriod, schedule
+from objectives.sharing.schedule import LaneElements, Pipeline, SchedulePeriod, make_schedule
 
 _SETTLING = 32
 """Calls before the count, times the calls in flight for many of them."""
@@ -69,7 +69,7 @@ STREAM_INTERVAL = Quantity(
 )
 
 
-class Way(NamedTuple):
+class CallWay(NamedTuple):
     """The steps of a call before it reaches the engine."""
 
     set_up_time: SetUpTime
@@ -91,7 +91,7 @@ def stream_interval(
     clock_period: ClockPeriod,
     lane_elements: LaneElements,
     calls_in_flight: CallsInFlight,
-    way: Way,
+    way: CallWay,
 ) -> Pace:
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
@@ -112,7 +112,7 @@ def stream_interval(
     >>> [float(stream_interval(**design, calls_in_flight=q).stream_interval) for q in (1, 2)]
     [24.0, 12.0]
     """
-    length, away = schedule(*pipeline, schedule_period)
+    length, away = make_schedule(*pipeline, schedule_period)
     clocks = [np.divide(time, clock_period) for time in way[:3]]
     columns = (length, away, pipeline.pipeline_depth, schedule_period, lane_elements)
     rows = np.broadcast_arrays(*columns, calls_in_flight, *clocks, way.link_utilization)

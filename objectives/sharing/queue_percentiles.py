@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from dse.model import Array, Floats
 from objectives.queues import Complex, complex_expm1, log_zero
-from objectives.sharing.work_conserving import Load, Response, Service, find_response, mean_wait
+from objectives.sharing.work_conserving import Load, Response, Service, find_response, server_wait
 
 Rows: TypeAlias = NDArray[np.intp]
 Transform: TypeAlias = Callable[[Complex, Rows], Complex]
@@ -108,7 +108,7 @@ class _Block:
         self.link_load = np.where(waiting, load, 0.0)
         self.others = self._contexts(waits.others)
         load = calls.streams * calls.call_rate * hold / servers
-        self.all = self._contexts(hold * mean_wait(load, servers))
+        self.all = self._contexts(hold * server_wait(load, servers))
         self.window_zeros = self._find_window()
 
     def _contexts(self, wait: Array) -> tuple[Array, list[_Zeros]]:
@@ -117,7 +117,7 @@ class _Block:
         low, high = np.zeros_like(wait), np.ones_like(wait)
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            short = mean_wait(middle, self.servers) < target
+            short = server_wait(middle, self.servers) < target
             low, high = np.where(short, middle, low), np.where(short, high, middle)
         load = np.where(wait > 0, low, 0.0)
         return load, [

@@ -94,7 +94,7 @@ class Schedule(NamedTuple):
     """Clocks of the round beyond the turn of a stream's own group."""
 
 
-def schedule(
+def make_schedule(
     streams: Floats, pipeline_depth: Floats, context_switch: Floats, schedule_period: Floats
 ) -> Schedule:
     """Return the length of a round and the part of it that a stream is swapped out."""
@@ -194,7 +194,7 @@ def printed_latency(
     """
     streams, depth, _ = pipeline
     arrival_rate, clock_period = traffic
-    length, away = schedule(*pipeline, schedule_period)
+    length, away = make_schedule(*pipeline, schedule_period)
     load = utilization(length, schedule_period, *traffic)
     between = length / schedule_period * clock_period  # mean time from slot to slot, 1/μ
     rate = 1.0 / between

@@ -14,15 +14,15 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dse.model import Array, Quantity, declared, model
+from dse.model import Array, Quantity, list_declarations, model
 from dse.problems import InputError, Problem
-from objectives.quantities import problems_in
+from objectives.quantities import check_domains
 from objectives.sharing.schedule import (
     Pipeline,
     SchedulePeriod,
     Traffic,
+    make_schedule,
     printed_latency,
-    schedule,
 )
 
 ELEMENTS = 200_000
@@ -140,7 +140,7 @@ class _Slots(NamedTuple):
 
     @classmethod
     def of(cls, streams: int, depth: int, switch: int, period: int, stream: int = 0) -> _Slots:
-        length, away = (float(clocks) for clocks in schedule(streams, depth, switch, period))
+        length, away = (float(clocks) for clocks in make_schedule(streams, depth, switch, period))
         group, place = divmod(stream, depth)
         return cls(period, depth, length, away, group * (period * depth + switch) + place)
 
@@ -186,8 +186,8 @@ def _summary(latencies: Array) -> SimulatedLatency:
 
 def _check(setting: tuple[float, ...], calls: int, batch: int) -> None:
     """Raise InputError with all that is wrong with the inputs of a simulation."""
-    domains = declared(printed_latency)
-    problems = problems_in(dict(zip(domains, setting, strict=True)), domains)
+    domains = list_declarations(printed_latency)
+    problems = check_domains(dict(zip(domains, setting, strict=True)), domains)
     if setting[0] < setting[1]:
         message = f"is {setting[0]}, fewer than pipeline_depth = {setting[1]}"
         problems.append(Problem("streams", message, "at least one for each pipeline stage"))
@@ -214,7 +214,7 @@ def _check(setting: tuple[float, ...], calls: int, batch: int) -> None:
 # ------------------------------------------------------------------------ the simulation as a model
 
 
-class Simulated(NamedTuple):
+class SimulatedStream(NamedTuple):
     """The outputs of :func:`simulated_latency`."""
 
     latency_simulated: Annotated[
@@ -227,7 +227,7 @@ class Simulated(NamedTuple):
 @model
 def simulated_latency(
     pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
-) -> Simulated:
+) -> SimulatedStream:
     """Simulate the schedule of :func:`objectives.sharing.round_robin` under Poisson arrivals.
 
     For curves and checks: a simulation takes milliseconds. The same seed every time makes it a pure
@@ -249,4 +249,4 @@ def simulated_latency(
             rate = max(rate, 1e-6 / (n * clock))  # an element now and then
             found = simulate(int(n), int(c), int(s), int(r), rate, clock, elements=ELEMENTS, seed=1)
             means[(slice(None), *at)] = found[:3]
-    return Simulated(means[0][()], means[1][()], means[2][()])
+    return SimulatedStream(means[0][()], means[1][()], means[2][()])

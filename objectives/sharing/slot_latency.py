@@ -34,8 +34,8 @@ from objectives.sharing.schedule import (
     PrintedLatency,
     SchedulePeriod,
     Traffic,
+    make_schedule,
     printed_latency,
-    schedule,
     utilization,
 )
 
@@ -78,15 +78,15 @@ def exact_latency(
         Arrays of the broadcast shape of the inputs: inf if the arrival rate reaches the service
         rate, NaN if ``streams < pipeline_depth``.
     """
-    length, away = schedule(*pipeline, schedule_period)
+    length, away = make_schedule(*pipeline, schedule_period)
     load = utilization(length, schedule_period, *traffic)
-    wait, error = mean_wait(length, away, schedule_period, load)
+    wait, error = slot_wait(length, away, schedule_period, load)
     clocks = wait + pipeline.pipeline_depth
     error = error + ROUNDING * clocks
     return ExactLatency(clocks * traffic.clock_period, error * traffic.clock_period)
 
 
-def mean_wait(
+def slot_wait(
     length: Floats,
     away: Floats,
     schedule_period: Floats,
@@ -98,7 +98,7 @@ def mean_wait(
     Parameters
     ----------
     length, away, schedule_period : array_like
-        As :func:`objectives.sharing.schedule.schedule` gives them.
+        As :func:`objectives.sharing.schedule.make_schedule` gives them.
     load : array_like
         Utilization; inf is returned from 1 on.
     lane_elements : array_like
@@ -150,7 +150,7 @@ def _terms(
 ) -> tuple[Array, Array]:
     """Return each pair's share of the sum, and of its error from the residual of the zero."""
     angle = 2 * np.pi * k / period
-    moved, size = zeros(turned_angle(k * turned, period), load)
+    moved, size = find_zeros(turn_angle(k * turned, period), load)
     delta = np.maximum(load * share, 1e-200)  # a rate of 0 is the limit
     omega_less_1 = complex_expm1(1j * angle)
     omega = 1 + omega_less_1
@@ -163,14 +163,14 @@ def _terms(
     return terms, weight * size / square + 4 * ROUNDING * np.abs(terms)
 
 
-def turned_angle(turns: Floats, period: Floats) -> Array:
+def turn_angle(turns: Floats, period: Floats) -> Array:
     """Return 2π·turns/period between −π and π; whole numbers of `turns` keep their digits."""
     left = np.mod(turns, period)
     left = np.where(2 * left > period, left - period, left)
     return np.asarray(2 * np.pi * left / period)
 
 
-def zeros(angle: Array, load: Array) -> tuple[Complex, Array]:
+def find_zeros(angle: Array, load: Array) -> tuple[Complex, Array]:
     """Return v − 1 of the zero in the disc, ln v = ρ(v − 1) + iθ, and an estimate of its error."""
     zeta = log_zero(angle, load)
     moved = complex_expm1(zeta)
@@ -249,19 +249,19 @@ class _Designs(NamedTuple):
         return _Designs(*(column[index] for column in self))
 
     def round(self, period: Array) -> tuple[Array, Array, Array]:
-        length, away = schedule(self.streams, self.depth, self.switch, period)
+        length, away = make_schedule(self.streams, self.depth, self.switch, period)
         return length, away, utilization(length, period, self.rate, 1.0)
 
 
 def _wait(designs: _Designs, period: Array) -> Array:
     length, away, load = designs.round(period)
-    return mean_wait(length, away, period, load)[0]
+    return slot_wait(length, away, period, load)[0]
 
 
 def _smallest_stable(designs: _Designs) -> Array:
     """Solve λ(R·C·G + S·G) < R for G groups, with the rounding of the utilization itself."""
     one = np.ones_like(designs.rate)
-    slots = schedule(designs.streams, designs.depth, 0.0, one).length  # C·G
+    slots = make_schedule(designs.streams, designs.depth, 0.0, one).length  # C·G
     switches = designs.round(one)[0] - slots  # S·G
     with np.errstate(all="ignore"):
         offered = designs.rate * slots

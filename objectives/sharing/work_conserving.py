@@ -94,13 +94,13 @@ def delay_probability(load: Array, servers: Array) -> Array:
     return np.where(load > 0, np.minimum(np.nan_to_num(delayed), 1.0), 0.0)
 
 
-def mean_wait(load: Array, servers: Array) -> Array:
+def server_wait(load: Array, servers: Array) -> Array:
     """Return the mean wait of M/D/c over the service time, exactly for one server; inf from 1 on.
 
     Half of the wait of M/M/c times the correction of Cosmetatos, which light load would make too
     large: the ratio of the two waits is at most c/(c + 1).
 
-    >>> mean_wait(np.array([0.5, 0.5]), np.array([1.0, 2.0]))
+    >>> server_wait(np.array([0.5, 0.5]), np.array([1.0, 2.0]))
     array([0.5   , 0.1757])
     """
     return _mean_wait(delay_probability(load, servers), load, servers)
@@ -240,7 +240,7 @@ def _find_whole(
         middle = 0.5 * (low + high)
         free = servers - taken * (window - 1) * hold / middle
         with np.errstate(all="ignore"):
-            time = fixed + hold * mean_wait(others / free, np.maximum(free, 1.0))
+            time = fixed + hold * server_wait(others / free, np.maximum(free, 1.0))
         longer = ~(time <= middle) | (free < 1)
         low, high = np.where(longer, middle, low), np.where(longer, high, middle)
     return 0.5 * (low + high)
@@ -286,7 +286,7 @@ def find_response(service: Service, calls: Load) -> Response:
     single = calls.calls_in_flight == 1
     with np.errstate(all="ignore"):
         thread = calls.set_up_time * constant_service_wait(calls.call_rate * calls.set_up_time)
-        own = hold * (mean_wait(load, servers) - mean_wait(others, servers))
+        own = hold * (server_wait(load, servers) - server_wait(others, servers))
         busy = calls.call_rate * waits.whole / calls.calls_in_flight
         window = constant_service_wait(busy, calls.calls_in_flight) * waits.whole
         window = window * (1 + (waits.spread / waits.whole) ** 2)

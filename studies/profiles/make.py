@@ -13,9 +13,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from dse.profile import Options, Profile
+from dse.profile import Profile, ProfileOptions
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import KENTER, build_program, measure
+from dse.profile.command import KENTER, build_program, measure_program
 
 PROFILES = Path(__file__).parent
 PROGRAMS = PROFILES.parent / "programs"
@@ -63,10 +63,10 @@ def profile_workload(name: str) -> Profile:
         folder = Path(text)
         given = folder / "given"
         given.write_bytes(given_to(workload, folder))
-        options = Options((PROGRAMS / f"{name}.c",), workload.arguments, caches=(KENTER,))
+        options = ProfileOptions((PROGRAMS / f"{name}.c",), workload.arguments, caches=(KENTER,))
         built = build_program(options, folder)
         with given.open("rb") as stdin:
-            return measure(built, stdin=stdin, stdout=subprocess.DEVNULL)
+            return measure_program(built, stdin=stdin, stdout=subprocess.DEVNULL)
 
 
 def main() -> None:

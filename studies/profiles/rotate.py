@@ -9,8 +9,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from dse.profile import Options, Profile
-from dse.profile.command import Built, build_program, measure
+from dse.profile import Profile, ProfileOptions
+from dse.profile.command import InstrumentedProgram, build_program, measure_program
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 SOURCES = (PROGRAMS / "rotate.c", PROGRAMS / "characters.c")
@@ -37,12 +37,12 @@ def functions_alone(profile: Profile) -> Profile:
     return profile.model_copy(update={"blocks": blocks, **emptied})
 
 
-def profile_at(built: Built, way: str, side: int, folder: Path) -> Profile:
+def profile_at(built: InstrumentedProgram, way: str, side: int, folder: Path) -> Profile:
     """Run the built program on the picture of that side."""
     given = folder / "picture.ppm"
     given.write_bytes(picture(side))
     with given.open("rb") as stdin, (folder / "turned.ppm").open("wb") as stdout:
-        return functions_alone(measure(built, (WAYS[way],), stdin, stdout))
+        return functions_alone(measure_program(built, (WAYS[way],), stdin, stdout))
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        built = build_program(Options(SOURCES, caches=()), folder)
+        built = build_program(ProfileOptions(SOURCES, caches=()), folder)
         for way in WAYS:
             for side in SIDES:
                 profile_at(built, way, side, folder).save(FOLDER / f"{way}-{side:03}.json")

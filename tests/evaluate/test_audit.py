@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.evaluate.audit import audit
+from dse.evaluate.audit import audit_models
 from dse.evaluate.space import Integer, Real, Space, sample_designs
 from dse.problems import InputError
 from dse.run import StoppedError, check_contract, run
@@ -68,13 +68,13 @@ def test_every_model_is_named_and_honest_ones_are_not(tmp_path: Path) -> None:
         + "    return Other(np.cumsum(y))\n"
     )
     text = ONE.replace('"m.py:f"', '"m.py:f", "m.py:g"') + '[[objective]]\nminimize = "z"\n'
-    problems = audit(_study(tmp_path, body, text, head).evaluator).problems
+    problems = audit_models(_study(tmp_path, body, text, head).evaluator).problems
     assert [p.message.split()[0] for p in problems] == ["m.py:g"]
 
 
 def test_a_model_that_raises_for_a_design_is_left_to_the_search(tmp_path: Path) -> None:
     body = "    if np.any(np.asarray(x) == 37):\n        raise ValueError('37')\n" + BASIC
-    assert audit(_study(tmp_path, body).evaluator).problems == []
+    assert audit_models(_study(tmp_path, body).evaluator).problems == []
 
 
 def test_values_that_are_missing_or_undeclared_are_counted_on_the_whole_space(
@@ -139,7 +139,7 @@ def test_the_sample_is_spread_over_every_variable() -> None:
 def test_a_batch_too_large_for_the_memory_is_left_to_the_search(tmp_path: Path) -> None:
     body = "    if np.size(x) > 4:\n        raise MemoryError('8 GiB')\n" + BASIC
     study = _study(tmp_path, body)
-    assert audit(study.evaluator).problems == []
+    assert audit_models(study.evaluator).problems == []
     with pytest.raises(StoppedError, match=r"give a smaller run\.chunk"):
         run(study, None)
 

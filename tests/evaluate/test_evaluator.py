@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from dse.cli import main
 from dse.evaluate.criteria import Reduction
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.failures import DesignError, evaluate_designs
+from dse.evaluate.failures import DesignError, evaluate_naming_failures
 from dse.evaluate.space import Choice, Integer, Space, Values
 from objectives.logca import offload
 from tests.core_examples import constraint, evaluator, model, model_graph, objective, relation
@@ -193,7 +193,7 @@ def test_an_output_of_one_length_is_found_on_a_single_design() -> None:
     space = Space({"x": Integer(0, 15)})
     evaluator = Evaluator(model_graph([fixed], ["x"]), space, (objective("y"),), ())
     with pytest.raises(DesignError, match=r"design 0 \(x = 0\).*shape \(8,\)"):
-        evaluate_designs(evaluator, {"x": np.arange(16.0)}, 0)
+        evaluate_naming_failures(evaluator, {"x": np.arange(16.0)}, 0)
 
 
 # One quantity under several conditions: each has its own column, in tables and explanations ---

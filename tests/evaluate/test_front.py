@@ -22,8 +22,8 @@ from dse.evaluate.front import (
     find_nash_design,
     hypervolume,
     is_nondominated,
-    ranks,
-    scaled,
+    rank_points,
+    scale_front,
 )
 from tests.core_examples import brute_front
 from tests.quality import recall
@@ -54,7 +54,7 @@ def test_ranks_are_peeled_fronts(points: Floats) -> None:
     while (left := np.flatnonzero(wanted < 0)).size:
         wanted[left[brute_front(points[left])]] = front
         front += 1
-    assert np.array_equal(ranks(points), wanted)
+    assert np.array_equal(rank_points(points), wanted)
 
 
 def test_nothing_is_an_empty_front() -> None:
@@ -175,32 +175,32 @@ def test_recall_is_a_loop(found: Floats, truth: Floats, tolerance: float) -> Non
 
 def test_scaled_is_logarithmic_over_more_than_two_decades_of_positive_values() -> None:
     values = np.array([1.0, 10.0, 1000.0])
-    up, logs = scaled(-values[:, None], np.array([-1.0]))
+    up, logs = scale_front(-values[:, None], np.array([-1.0]))
     assert up[:, 0] == pytest.approx([1.0, 2 / 3, 0.0])
     assert logs.tolist() == [True]
-    down, _ = scaled(values[:, None], np.array([1.0]))
+    down, _ = scale_front(values[:, None], np.array([1.0]))
     assert down[:, 0] == pytest.approx([0.0, 1 / 3, 1.0])
     for column in ([1.0, 50.0, 99.0], [0.0, 1.0, 1000.0], [-1.0, 5.0, 1e6]):
-        assert not scaled(np.array(column)[:, None], np.array([1.0]))[1].any()
+        assert not scale_front(np.array(column)[:, None], np.array([1.0]))[1].any()
 
 
 def test_scaled_with_infinities_and_extremes() -> None:
     inf = math.inf
-    unit, _ = scaled(np.array([[inf, -inf], [3.0, 5.0], [4.0, inf]]), np.array([1.0, -1.0]))
+    unit, _ = scale_front(np.array([[inf, -inf], [3.0, 5.0], [4.0, inf]]), np.array([1.0, -1.0]))
     assert unit.tolist() == [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
-    unit, _ = scaled(np.array([[inf, -inf], [inf, -inf]]), np.ones(2))
+    unit, _ = scale_front(np.array([[inf, -inf], [inf, -inf]]), np.ones(2))
     assert unit.tolist() == [[1.0, 0.0], [1.0, 0.0]]
-    unit, _ = scaled(np.array([[1e-300], [1.0], [1e300]]), np.ones(1))
+    unit, _ = scale_front(np.array([[1e-300], [1.0], [1e300]]), np.ones(1))
     assert unit[:, 0].tolist() == [0.0, 0.5, 1.0]
-    unit, _ = scaled(np.array([[-1.7e308], [0.0], [1.7e308]]), np.ones(1))
+    unit, _ = scale_front(np.array([[-1.7e308], [0.0], [1.7e308]]), np.ones(1))
     assert unit[:, 0].tolist() == [0.0, 0.5, 1.0]
-    unit, _ = scaled(np.array([[7.0], [7.0]]), np.ones(1))
+    unit, _ = scale_front(np.array([[7.0], [7.0]]), np.ones(1))
     assert unit[:, 0].tolist() == [0.0, 0.0]
 
 
 @given(points_of(most=30))
 def test_scaled_stays_in_the_cube_and_keeps_the_order(points: Floats) -> None:
-    unit, _ = scaled(points, np.ones(points.shape[1]))
+    unit, _ = scale_front(points, np.ones(points.shape[1]))
     assert ((unit >= 0) & (unit <= 1)).all()
     for column, share in zip(points.T, unit.T, strict=True):
         order = np.argsort(column, kind="stable")

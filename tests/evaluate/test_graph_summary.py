@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dse
-from dse.evaluate.graph_summary import list_reaches, list_steps
+from dse.evaluate.graph_summary import list_steps, list_variable_effects
 from dse.terminal import Terminal
 from tests.chain import MODELS, study
 from tests.pages import read_page
@@ -83,7 +83,7 @@ def test_a_variable_that_moves_only_some_objectives_is_noted() -> None:
     noted, free = content.run().notes
     assert (noted,) == content.notes
     assert free.startswith("space.size is best at 32 B in ")  # it has no price here
-    reach = list_reaches(content.evaluator)
+    reach = list_variable_effects(content.evaluator)
     assert reach["lanes"].objectives == ("latency", "area", "peak")
     assert reach["lanes"].others == ()
     assert reach["size"].objectives == ("latency", "area")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.evaluate.model_graph import ModelError, conflicts
+from dse.evaluate.model_graph import ModelError, find_conflicts
 from tests.core_examples import model, model_graph
 
 CALLS: list[str] = []
@@ -34,7 +34,7 @@ def test_the_order_of_the_models_does_not_matter(models: Any) -> None:
     wired = model_graph(models, ["lanes"], size=8.0)
     (cost,) = wired.evaluate([("cost", {})], {"lanes": LANES})
     assert cost.tolist() == [80.0, 80.0, 80.0]
-    assert conflicts(wired) == []
+    assert find_conflicts(wired) == []
     assert wired.upstream["cost"] == {"area", "time", "lanes", "size"}
 
 
@@ -95,7 +95,7 @@ def test_defaults_are_used_where_nothing_is_given_and_missed_by_others() -> None
 
 def test_an_output_given_twice() -> None:
     other = model("other", lambda size: size, ["size"], ["area"])
-    (problem,) = conflicts(model_graph([AREA, other], ["lanes"], size=1.0))
+    (problem,) = find_conflicts(model_graph([AREA, other], ["lanes"], size=1.0))
     assert problem.message == "'area' is given twice: by area and by other"
     assert "rename" in problem.remedy
 
@@ -105,15 +105,15 @@ def test_circles_are_named_once() -> None:
     b = model("b", lambda y: y, ["y"], ["w"])
     c = model("c", lambda w: w, ["w"], ["z"])
     for models in itertools.permutations([a, b, c]):
-        (problem,) = conflicts(model_graph(models, ["x"]))
+        (problem,) = find_conflicts(model_graph(models, ["x"]))
         assert "in a circle: " in problem.message
         assert problem.message.count("→") == 3
     p = model("p", lambda r: r, ["r"], ["s"])
     q = model("q", lambda s: s, ["s"], ["r"])
     top = model("top", lambda s, w: s + w, ["s", "w"], ["t"])
-    both = conflicts(model_graph([top, a, b, c, p, q], ["x"]))
+    both = find_conflicts(model_graph([top, a, b, c, p, q], ["x"]))
     assert sorted(problem.message.count("→") for problem in both) == [2, 3]
-    (problem,) = conflicts(model_graph([model("selfish", lambda y: y, ["y"], ["y"])]))
+    (problem,) = find_conflicts(model_graph([model("selfish", lambda y: y, ["y"], ["y"])]))
     assert problem.message.endswith("selfish → selfish")
 
 
@@ -163,7 +163,7 @@ def test_the_same_model_twice_under_other_names() -> None:
         y, middle = wired.evaluate([("y", {}), ("middle", {})], {"x": np.array([1.0, 3.0])})
         assert middle.tolist() == [2.0, 6.0]
         assert y.tolist() == [10.0, 30.0]
-        assert conflicts(wired) == []
+        assert find_conflicts(wired) == []
 
 
 def test_runs_are_listed_inner_ones_first_and_as_evaluated() -> None:
@@ -195,7 +195,7 @@ def test_a_ladder_of_models_is_walked_once_not_along_every_path() -> None:
     models = [rung(i) for i in reversed(range(60))]
     wired = model_graph(models, a0=1.0, b0=1.0)
     assert len(wired.upstream["m59"]) == 120
-    assert conflicts(wired) == []
+    assert find_conflicts(wired) == []
     assert wired.evaluate([("a60", {})], {}) == [61.0]
     assert len(wired.runs([("a60", {})])) == 60
 

@@ -19,9 +19,9 @@ from dse.evaluate.target import read_target
 from dse.explain.advice import find_steps
 from dse.explain.targets import answer_target
 from dse.model.grammar import GrammarError
-from dse.model.values import amount
+from dse.model.values import show_amount
 from dse.problems import InputError
-from dse.result.folder import load_result, study_of
+from dse.result.folder import load_copied_study, load_result
 from tests.pages import read_page
 from tests.toy import MODEL, STUDY
 
@@ -159,7 +159,7 @@ def test_unreached_names_the_constraint_that_cuts() -> None:
     at = {"lanes": float(row["lanes"]), "depth": float(row["depth"])} | {name: float(moved)}
     assert at["lanes"] * at["depth"] > 120
     speed = engine(at["lanes"], at["depth"], KINDS[row["kind"]]["load"]).speed
-    assert value.startswith(f"{amount(float(speed), '1')},")
+    assert value.startswith(f"{show_amount(float(speed), '1')},")
     assert result.target == answer_target(given, result)
 
 
@@ -179,7 +179,9 @@ def test_an_obstacle_is_true_of_a_search_that_evaluates_few_designs(seed: int) -
             if speed > row["speed"]:
                 cut = at["lanes"] * at["depth"] > 120
                 verdict = "breaks lanes * depth <= 120" if cut else "is not on the front"
-                better[f"{name} = {value} gives speed {amount(speed, '1')}, but {verdict}."] = cut
+                better[
+                    f"{name} = {value} gives speed {show_amount(speed, '1')}, but {verdict}."
+                ] = cut
     told = [words for words in result.target.words if " gives " in words]
     assert set(told) <= set(better)
     assert {better[words] for words in told} == set(better.values())
@@ -372,7 +374,7 @@ def test_the_command_line_asks_a_finished_run_without_running_it_again(tmp_path:
     (best,) = asked["target"]["best"]
     assert f"of design {best['design']}" in text.replace("\n", " ").replace("  ", "")
     assert "Target: speed &gt;= 3 and cost &lt; 19 kLUT" in read_page(out / "report.html")
-    kept, of = load_result(out), study_of(out)
+    kept, of = load_result(out), load_copied_study(out)
     assert kept.target is not None
     assert kept.target.designs == tuple(asked["target"]["designs"])
     assert of.target is not None

@@ -12,7 +12,7 @@ import pytest
 
 import dse
 from dse.evaluate.space import Choice, Integer, Real, Space
-from dse.explain.advice import first_change
+from dse.explain.advice import best_trade
 from dse.explain.benefit import list_benefits
 from dse.explain.changes import (
     ENTRY,
@@ -26,8 +26,8 @@ from dse.explain.changes import (
 )
 from dse.explain.explanation import Explanation, explain
 from dse.explain.sensitivity import STUDY, VARIABLE, gain_factor
-from dse.model.values import worded
-from dse.study.alternatives import alternatives
+from dse.model.values import word_name
+from dse.study.alternatives import list_alternatives
 from tests.explain.examples import content, study
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def test_inputs_are_distinguished_by_who_sets_them() -> None:
 
 def test_alternatives_are_entries_left_out_that_compute_the_same() -> None:
     crypto = dse.load(ROOT / "studies" / "crypto.toml")
-    rows = alternatives(crypto)
+    rows = list_alternatives(crypto)
     assert "engine" not in rows  # of AES there are these two; SHA and cosine do something else
     assert "queued-port" in rows["interface"]
     assert not rows["interface"].keys() & set(crypto.choices["interface"])
@@ -143,7 +143,7 @@ def test_another_entry_is_evaluated_in_the_place_of_the_selected_one(tmp_path: P
     assert (part.settings, part.design) == ((Setting("bus", "slow", "free"),), None)
     assert [e.after for e in part.effects] == [9000 / 1500, 120 + 20]
     assert (ENTRY, str(part)) in explained.fields
-    assert first_change(explained.advice, ENTRY, "speedup") == part
+    assert best_trade(explained.advice, ENTRY, "speedup") == part
 
 
 def test_first_comes_a_change_that_costs_no_benefit() -> None:
@@ -288,7 +288,7 @@ def no_change_of_one_variable_is_missed(made: dse.Study, explanations: list[Expl
         assert advised == {key: pytest.approx(gain, rel=1e-12) for key, gain in wanted.items()}
         without = {o.name for o in objectives} - {o for _, o in wanted}
         listed = each.no_change.partition("better in ")[2].rpartition(" (")[0]
-        assert set(filter(None, listed.split(" or "))) == set(map(worded, without))
+        assert set(filter(None, listed.split(" or "))) == set(map(word_name, without))
         assert not each.no_change or each.no_change.endswith("(all values evaluated)")
 
 

@@ -21,9 +21,9 @@ from dse.fit.rule import (
     ANY,
     LEFT_OUT,
     ON_TABLE,
-    Curve,
     Range,
     Rule,
+    TimesCurve,
     find_ranges,
     find_regret,
     make_rule,
@@ -185,7 +185,7 @@ def test_busy_cores_count_the_host_time_only(rules: list[Rule]) -> None:
 
 def test_regret_is_the_mean_loss_over_log_uniform_sizes() -> None:
     size: Array = np.array([1.0, 100.0])
-    curve = Curve(size, size, 0.0 * size + 10.0, 0.0 * size + 10.0)
+    curve = TimesCurve(size, size, 0.0 * size + 10.0, 0.0 * size + 10.0)
     late = find_regret([Range(0, False, 20, ANY)], curve)
     loss = ((20.0 - 10.0) / 10.0 - np.log(2.0)) / np.log(100.0)
     assert late == pytest.approx(loss, rel=2e-3)

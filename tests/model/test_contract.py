@@ -10,7 +10,16 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 
-from dse.model import Array, Floats, Model, Quantity, Resource, composed_of, declared, model
+from dse.model import (
+    Array,
+    Floats,
+    Model,
+    Quantity,
+    Resource,
+    composed_of,
+    list_declarations,
+    model,
+)
 from dse.model.contract import ContractError
 from dse.problems import InputError
 
@@ -202,8 +211,8 @@ def test_a_record_is_laid_flat() -> None:
         "POSITIONAL_OR_KEYWORD",
         "KEYWORD_ONLY",
     ]
-    assert list(declared(move)) == ["data", "rate", "wait"]
-    assert list(declared(Link)) == ["rate", "wait"]
+    assert list(list_declarations(move)) == ["data", "rate", "wait"]
+    assert list(list_declarations(Link)) == ["rate", "wait"]
     read = Model.from_function(move)
     assert list(read.inputs) == ["data", "rate", "wait"]
     assert read.defaults == {"wait": 2.0}

@@ -11,7 +11,7 @@ import pytest
 from dse import Array, Floats, Quantity
 from dse.model import Model, composed_of, monotonic
 from dse.model.declarations import contradicts
-from dse.model.pairs import drawn, moves_hold
+from dse.model.pairs import refute_declarations, sample_values
 from dse.problems import InputError
 
 _Size = Annotated[Floats, Quantity("1", "size", above=0)]
@@ -63,7 +63,7 @@ def test_moves_keep_to_renamed_quantities() -> None:
 def test_what_holds_is_not_refuted(text: str, time: Any) -> None:
     if "inf" in str(time.__code__.co_names):  # never, from some size and share on
         text = "+size"
-    moves_hold(declared(text, time), {}, 20_000, 0)
+    refute_declarations(declared(text, time), {}, 20_000, 0)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_what_holds_is_not_refuted(text: str, time: Any) -> None:
 def test_what_does_not_hold_is_refuted(name: str, text: str, time: Any) -> None:
     model = declared(text, lambda s, n, r: time(s, n, r) + 0 * (n + r))
     with pytest.raises(AssertionError, match=f"'time' is declared .* '{name}', but it"):
-        moves_hold(model, {}, 20_000, 0)
+        refute_declarations(model, {}, 20_000, 0)
 
 
 def test_an_input_that_is_held_is_not_moved() -> None:
     model = declared("-size", lambda s, n, r: s * n)
-    moves_hold(model, {"size": 3.0}, 100, 0)
+    refute_declarations(model, {"size": 3.0}, 100, 0)
     with pytest.raises(AssertionError):
-        moves_hold(model, {"lanes": 3.0}, 100, 0)
+        refute_declarations(model, {"lanes": 3.0}, 100, 0)
 
 
 def test_only_parts_declare() -> None:
@@ -101,7 +101,7 @@ def test_only_parts_declare() -> None:
         """Return the part."""
 
     with pytest.raises(AssertionError, match="whole: has parts, so only what they declare counts"):
-        moves_hold(Model.from_function(whole), {}, 10, 0)
+        refute_declarations(Model.from_function(whole), {}, 10, 0)
 
 
 def test_rounding_is_not_a_move_and_infinity_is() -> None:
@@ -114,7 +114,7 @@ def test_rounding_is_not_a_move_and_infinity_is() -> None:
 @pytest.mark.parametrize("annotation", [_Size, _Lanes, _Share])
 def test_draws_keep_to_the_domain_and_reach_its_ends(annotation: Any) -> None:
     quantity = annotation.__metadata__[0]
-    found = drawn(quantity, np.random.default_rng(0), 20_000)
+    found = sample_values(quantity, np.random.default_rng(0), 20_000)
     assert quantity.contains(found).all()
     assert found.min() == max(quantity.clip(-np.inf), 1e-280 if quantity.above == 0 else 0)
     assert found.max() == quantity.clip(np.inf)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dse.model import Array, Floats, Quantity, declared, model
+from dse.model import Array, Floats, Quantity, list_declarations, model
 from dse.problems import InputError, Problem
 
 bounds = st.floats(-1e6, 1e6) | st.integers(-20, 20).map(float)
@@ -163,7 +163,7 @@ def test_nan_outside_broadcasts_the_bad_elements() -> None:
 def test_nan_outside_is_applied_once_and_keeps_the_function_readable() -> None:
     assert model(add) is add
     assert add.__name__ == "add"
-    assert list(declared(add)) == ["x", "n"]
+    assert list(list_declarations(add)) == ["x", "n"]
 
 
 def test_input_errors_cross_between_processes() -> None:

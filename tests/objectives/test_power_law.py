@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 from objectives.logca import break_even, half_acceleration, target
-from objectives.power_law import entropy, interval
+from objectives.power_law import entropy, solve_interval
 
 COUNT = 3_000
 
@@ -118,7 +118,7 @@ def test_close_crossings(above_tangent: float, relative: float) -> None:
     b = rng.uniform(0.05, 0.95, count)
     line, k = np.exp(rng.uniform(-5, 5, count)), np.exp(rng.uniform(2, 14, count))
     gain = np.exp(entropy(b) + above_tangent) * k * (line / k) ** b
-    lower, upper = interval(gain.copy(), line, k, b)
+    lower, upper = solve_interval(gain.copy(), line, k, b)
     with mp.workdps(50):
         for i in range(count):
             c, m, cost, power = (mpf(float(x[i])) for x in (gain, line, k, b))
@@ -142,8 +142,8 @@ def test_peak_below_the_target_by_a_hair_is_never() -> None:
     b = np.linspace(0.05, 0.95, 19)
     gain = np.exp(entropy(b)) * 1000.0 * (0.5 / 1000.0) ** b
     line, k = np.full(19, 0.5), np.full(19, 1000.0)
-    assert np.isinf(interval(gain * (1 - 1e-13), line, k, b)).all()
-    assert np.isfinite(interval(gain * (1 + 1e-13), line, k, b)).all()
+    assert np.isinf(solve_interval(gain * (1 - 1e-13), line, k, b)).all()
+    assert np.isfinite(solve_interval(gain * (1 + 1e-13), line, k, b)).all()
 
 
 @pytest.mark.parametrize("distance", [1e-12, 1e-9, 1e-6])
@@ -154,6 +154,6 @@ def test_complexity_next_to_one(distance: float) -> None:
     b = 1 + rng.choice([-1, 1], count) * distance
     line, k = rng.uniform(0.5, 2, count), np.exp(rng.uniform(0, 10, count))
     gain = line * rng.uniform(1.01, 3, count)
-    lower, _ = interval(gain.copy(), line, k, b)
+    lower, _ = solve_interval(gain.copy(), line, k, b)
     np.testing.assert_allclose(gain * lower**b, line * lower + k, rtol=1e-12)
     np.testing.assert_allclose(lower, k / (gain - line), rtol=distance * 1e4 + 1e-11)

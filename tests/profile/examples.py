@@ -13,7 +13,13 @@ import pytest
 
 from dse.problems import InputError
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import KENTER, Built, Options, build_program, measure
+from dse.profile.command import (
+    KENTER,
+    InstrumentedProgram,
+    ProfileOptions,
+    build_program,
+    measure_program,
+)
 from dse.profile.document import CacheLevels, Profile
 from dse.profile.run.run import environment
 from tests.profile.reference import Flow, Follower
@@ -95,7 +101,7 @@ class Measured:
     output: bytes
     plain: bytes
     trace: list[tuple[bytes, int, int, int, int, int]]
-    built: Built
+    built: InstrumentedProgram
 
     @functools.cached_property
     def sites(self) -> list[int]:
@@ -108,18 +114,20 @@ class Measured:
         return Follower().follow(self.trace)
 
 
-def sites_that_ran(built: Built, flow: Flow) -> list[int]:
+def sites_that_ran(built: InstrumentedProgram, flow: Flow) -> list[int]:
     """Return the loads and stores in blocks of the trace: a profile lists these first."""
     accesses = enumerate(built.tables["accesses"])
     return [site for site, access in accesses if flow.blocks[access["block"]]]
 
 
-def run_built(built: Built, arguments: tuple[str, ...], given: bytes) -> tuple[Profile, bytes]:
+def run_built(
+    built: InstrumentedProgram, arguments: tuple[str, ...], given: bytes
+) -> tuple[Profile, bytes]:
     """Run a built program on bytes; return profile and output."""
     source, target = built.result.with_name("in"), built.result.with_name("out")
     source.write_bytes(given)
     with source.open("rb") as stdin, target.open("wb") as stdout:
-        profile = measure(built, arguments, stdin, stdout)
+        profile = measure_program(built, arguments, stdin, stdout)
     return profile, target.read_bytes()
 
 
@@ -189,5 +197,5 @@ def source(folder: Path, text: str, name: str = "program.c") -> Path:
 def profile_text(folder: Path, text: str, *arguments: str, **settings: object) -> Profile:
     """Profile a program given as text."""
     sources = (source(folder, text),)
-    built = build_program(Options(sources, arguments, **settings), folder)  # type: ignore[arg-type]
+    built = build_program(ProfileOptions(sources, arguments, **settings), folder)  # type: ignore[arg-type]
     return run_built(built, arguments, b"")[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dse.profile import Options, Profile
+from dse.profile import Profile, ProfileOptions
 from dse.profile.command import build_program
 from dse.profile.document import CacheLevels
 from tests.profile.examples import CACHES, needs_compiler, run_built, source
@@ -46,7 +46,7 @@ MORE = "int more(int n) { static int kept[999] = {1}; return n ? more(n - 1) * k
 
 def profiled(folder: Path, caches: tuple[CacheLevels, ...] = SMALL, **settings: Any) -> Profile:
     folder.mkdir(parents=True)
-    options = Options((source(folder, PROGRAM),), ("argument",), caches=caches, **settings)
+    options = ProfileOptions((source(folder, PROGRAM),), ("argument",), caches=caches, **settings)
     profile, _ = run_built(build_program(options, folder), options.arguments, b"")
     assert profile.run.complete
     if not profile.run.addresses_fixed:
@@ -121,7 +121,7 @@ def test_no_option_moves_an_object_of_the_program(tmp_path: Path) -> None:
     for number, each in enumerate(settings):
         folder = tmp_path / str(number)
         folder.mkdir()
-        built = build_program(Options((source(folder, PLACES, "places.c"),), **each), folder)
+        built = build_program(ProfileOptions((source(folder, PLACES, "places.c"),), **each), folder)
         profile, said = run_built(built, (), b"")
         if not profile.run.addresses_fixed:
             pytest.skip("addresses are random on this machine: its rules refuse to fix them")

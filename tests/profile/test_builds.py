@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dse.problems import InputError
-from dse.profile.build.cxx_library import cxx_linking
+from dse.profile.build.cxx_library import prepare_cxx_link
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import Options, build_program
+from dse.profile.command import ProfileOptions, build_program
 from dse.profile.run.names import function_names
 from tests.needs import needs
 from tests.profile.examples import calls, needs_compiler, run_built, source
@@ -80,7 +80,9 @@ def test_a_program_is_profiled_without_its_build_folder(tmp_path: Path) -> None:
 
     (tmp_path / "built").mkdir()
     profile, output = run_built(
-        build_program(Options((program,), (str(plug),)), tmp_path / "built"), (str(plug),), b""
+        build_program(ProfileOptions((program,), (str(plug),)), tmp_path / "built"),
+        (str(plug),),
+        b"",
     )
     assert [*outputs, output] == [outputs[0]] * 3
     found = {name.split(" ")[0]: count for name, count in calls(profile).items() if count}
@@ -106,7 +108,7 @@ def test_ir_of_other_compilers_is_profiled_or_refused_in_a_line(tmp_path: Path) 
     path = source(tmp_path, "int f(int n) { return n; } int main(void) { return f(0); }")
     bitcode = tmp_path / "program.bc"
     compiler("-emit-llvm", "-c", str(path), "-o", str(bitcode), folder=tmp_path)
-    profile, _ = run_built(build_program(Options((bitcode,)), tmp_path), (), b"")
+    profile, _ = run_built(build_program(ProfileOptions((bitcode,)), tmp_path), (), b"")
     assert calls(profile) == {"f": 1, "main": 1}
     rust = "declare void @_ZN3std2rt10lang_startE()\n" + (
         "define i32 @main() {\n  call void @_ZN3std2rt10lang_startE()\n  ret i32 0\n}\n"
@@ -119,7 +121,7 @@ def test_ir_of_other_compilers_is_profiled_or_refused_in_a_line(tmp_path: Path) 
         file = tmp_path / name
         file.write_bytes(text.encode("latin-1"))
         with pytest.raises(InputError) as refused:
-            build_program(Options((file,)), tmp_path)
+            build_program(ProfileOptions((file,)), tmp_path)
         [problem] = refused.value.problems
         assert "\n" not in problem.message
         assert message in problem.message
@@ -146,12 +148,12 @@ def test_the_library_of_cxx_is_built_once_for_an_environment(
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
     compiler = find_toolchain().cxx
-    command, library = cxx_linking(compiler, [])
+    command, library = prepare_cxx_link(compiler, [])
     if command == list(compiler):
         pytest.skip("the system's clang has its own library")
     assert [Path(name).name for name in library] == ["libc++abi.a", "libc++.a", "libunwind.a"]
     made = [Path(name).stat() for name in library]
     assert all(Path(name).is_relative_to(tmp_path / "environment") for name in library)
-    assert cxx_linking(compiler, ["-O2"]) == (command, library)
+    assert prepare_cxx_link(compiler, ["-O2"]) == (command, library)
     assert [Path(name).stat() for name in library] == made
-    assert cxx_linking(compiler, ["-nostdlib++"]) == (list(compiler), [])
+    assert prepare_cxx_link(compiler, ["-nostdlib++"]) == (list(compiler), [])

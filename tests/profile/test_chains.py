@@ -12,12 +12,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dse.profile.build.chains import Step, chains_of, strong_components
+from dse.profile.build.chains import ChainStep, find_chains, strong_components
 from dse.profile.build.classes import classify
 from dse.profile.document import Chain, Profile
 from objectives.communication import from_profile
 from objectives.partition.estimate import cpu_time, estimate
-from objectives.partition.graph import graph
+from objectives.partition.graph import make_graph
 from objectives.partition.quantities import Architecture
 from tests.profile.examples import needs_compiler, profile_text
 
@@ -124,23 +124,23 @@ def test_a_walk_of_a_list_gains_nothing_and_a_loop_over_elements_all(loops: Prof
 
 def test_the_longest_way_counts_within_a_block() -> None:
     steps = [
-        Step("x", 1, "phi", ("start", "z"), (0, 1)),
-        Step("y", 1, "xor", ("x", "key"), ()),
-        Step("z", 1, "mul", ("y", "x"), ()),
+        ChainStep("x", 1, "phi", ("start", "z"), (0, 1)),
+        ChainStep("y", 1, "xor", ("x", "key"), ()),
+        ChainStep("z", 1, "mul", ("y", "x"), ()),
     ]
-    (chain,) = chains_of(steps)
+    (chain,) = find_chains(steps)
     assert (chain.block, chain.length, chain.starts) == (1, 2, [(0, 1)])
 
 
 def test_the_shortest_way_counts_over_several_blocks() -> None:
     steps = [
-        Step("x", 1, "phi", ("start", "z"), (0, 4)),
-        Step("y", 2, "xor", ("x", "key"), ()),
-        Step("w", 2, "mul", ("y", "y"), ()),
-        Step("v", 3, "lshr", ("x", "one"), ()),
-        Step("z", 4, "phi", ("w", "v"), (2, 3)),
+        ChainStep("x", 1, "phi", ("start", "z"), (0, 4)),
+        ChainStep("y", 2, "xor", ("x", "key"), ()),
+        ChainStep("w", 2, "mul", ("y", "y"), ()),
+        ChainStep("v", 3, "lshr", ("x", "one"), ()),
+        ChainStep("z", 4, "phi", ("w", "v"), (2, 3)),
     ]
-    (chain,) = chains_of(steps)
+    (chain,) = find_chains(steps)
     assert (chain.block, chain.length) == (1, 1)
 
 
@@ -149,19 +149,19 @@ def test_the_shortest_way_counts_over_several_blocks() -> None:
 )
 def test_what_regroups_is_no_chain(operations: tuple[str, ...]) -> None:
     names = [f"v{i}" for i in range(len(operations))]
-    steps = [Step("x", 1, "phi", ("start", names[-1]), (0, 1))]
+    steps = [ChainStep("x", 1, "phi", ("start", names[-1]), (0, 1))]
     for name, before, operation in zip(names, ["x", *names], operations, strict=False):
-        steps.append(Step(name, 1, operation, (before,), ()))
-    assert chains_of(steps) == []
+        steps.append(ChainStep(name, 1, operation, (before,), ()))
+    assert find_chains(steps) == []
 
 
 def test_a_value_that_may_pass_by_every_instruction_bounds_nothing() -> None:
     steps = [
-        Step("x", 1, "phi", ("start", "z"), (0, 3)),
-        Step("y", 2, "load", ("x",), ()),
-        Step("z", 3, "phi", ("y", "x"), (2, 1)),
+        ChainStep("x", 1, "phi", ("start", "z"), (0, 3)),
+        ChainStep("y", 2, "load", ("x",), ()),
+        ChainStep("z", 3, "phi", ("y", "x"), (2, 1)),
     ]
-    assert chains_of(steps) == []
+    assert find_chains(steps) == []
 
 
 @needs_compiler
@@ -228,7 +228,7 @@ def test_what_a_function_computes_is_counted_by_class(profile: Profile) -> None:
 @needs_compiler
 def test_a_class_costs_what_it_is_said_to(profile: Profile) -> None:
     """Divisions of 20 cycles on the CPU, of 3 accelerator instructions at half a cycle there."""
-    program = graph(profile, "some")
+    program = make_graph(profile, "some")
     a = Architecture(cpu_divide_cost=20.0, accelerator_divide_cost=3.0)
     whole = np.array([name == "whole" for name in program.function])
     plain = Architecture()

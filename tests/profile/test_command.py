@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dse.problems import InputError
-from dse.profile.command import Options, build_program
+from dse.profile.command import ProfileOptions, build_program
 from dse.profile.document import CacheLevels, Profile
 from dse.profile.run.run import Limits
 from tests.commands import called
@@ -204,7 +204,7 @@ def test_every_wrong_setting_at_once(tmp_path: Path) -> None:
     limits = Limits(seconds=-1.0, memory=0)
     huge = CacheLevels(l1=1 << 40, l2=1 << 40, line=64)
     uneven = CacheLevels(l1=3000, l2=9000, line=64)
-    options = Options(
+    options = ProfileOptions(
         (path,),
         caches=(huge, uneven),
         chunk=3,
@@ -227,16 +227,16 @@ def test_every_wrong_setting_at_once(tmp_path: Path) -> None:
 def test_every_problem_with_the_sources_at_once(tmp_path: Path) -> None:
     broken = source(tmp_path, "int main(void) { return x; }", "broken.c")
     with pytest.raises(InputError) as error:
-        build_program(Options((tmp_path / "absent.c", tmp_path / "notes.txt")), tmp_path)
+        build_program(ProfileOptions((tmp_path / "absent.c", tmp_path / "notes.txt")), tmp_path)
     assert [p.message for p in error.value.problems] == ["no such file", "no such file"]
     with pytest.raises(InputError, match="undeclared identifier 'x'"):
-        build_program(Options((broken,)), tmp_path)
+        build_program(ProfileOptions((broken,)), tmp_path)
     with pytest.raises(InputError, match="is a folder"):
-        build_program(Options((tmp_path,)), tmp_path)
+        build_program(ProfileOptions((tmp_path,)), tmp_path)
     text = "int helper(void) { return 1; }\nint main(void) { return 0; }"
     two = tuple(source(tmp_path, text, name) for name in ("first.c", "second.c"))
     with pytest.raises(InputError) as error:
-        build_program(Options(two), tmp_path)
+        build_program(ProfileOptions(two), tmp_path)
     for name in ("main", "helper"):
         assert f"{name} is defined in first.c and in second.c" in str(error.value)
 
@@ -248,7 +248,7 @@ def test_functions_of_one_name_in_two_files(tmp_path: Path) -> None:
         "int main(int n, char **a) { (void)a; return g(n) + f(n) - 7; }"
     )
     paths = (source(tmp_path, one, "one.c"), source(tmp_path, two, "two.c"))
-    profile, _ = run_built(build_program(Options(paths), tmp_path), (), b"")
+    profile, _ = run_built(build_program(ProfileOptions(paths), tmp_path), (), b"")
     assert calls(profile) == {"f (one.c)": 2, "g": 1, "f (two.c)": 1, "main": 1}
 
 
@@ -262,7 +262,7 @@ def test_static_data_beyond_what_code_can_address_is_reported(tmp_path: Path) ->
         return data[n * 1000L] + data[(3L << 30) - 1] + last[1] != 12;
     }"""
     with pytest.raises(InputError, match="static data is larger than the 2 GiB"):
-        build_program(Options((source(tmp_path, text),)), tmp_path)
+        build_program(ProfileOptions((source(tmp_path, text),)), tmp_path)
 
 
 def test_attributes_that_are_only_assumptions_may_go(tmp_path: Path) -> None:
@@ -281,5 +281,5 @@ define i32 @main() {
 attributes #0 = { willreturn memory(none) }
 """
     path = source(tmp_path, text, "program.ll")
-    profile, _ = run_built(build_program(Options((path,)), tmp_path), (), b"")
+    profile, _ = run_built(build_program(ProfileOptions((path,)), tmp_path), (), b"")
     assert profile.run.complete

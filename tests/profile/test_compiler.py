@@ -13,9 +13,9 @@ import pytest
 from dse.problems import InputError
 from dse.profile.build import elf
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import Built, Options, build_program
+from dse.profile.command import InstrumentedProgram, ProfileOptions, build_program
 from dse.profile.compiler.program import read_program
-from dse.profile.compiler.records import SECTION, unpacked
+from dse.profile.compiler.records import SECTION, unpack_records
 from dse.profile.document import Profile
 from tests.needs import needs
 from tests.profile.examples import calls, needs_compiler, run_built, source
@@ -111,9 +111,11 @@ def cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def profiled(program: Path, folder: Path, *arguments: str) -> tuple[Profile, bytes, Built]:
+def profiled(
+    program: Path, folder: Path, *arguments: str
+) -> tuple[Profile, bytes, InstrumentedProgram]:
     folder.mkdir()
-    built = build_program(Options((program,), arguments), folder)
+    built = build_program(ProfileOptions((program,), arguments), folder)
     return *run_built(built, arguments, b""), built
 
 
@@ -140,7 +142,7 @@ def test_a_makefile_builds_once_and_runs_are_many(
     # another profile takes the object that is kept, with other options too
     assert len(list((tmp_path / "cache" / "dse" / "profile").iterdir())) == 1
     (tmp_path / "third").mkdir()
-    options = Options((tmp_path / "program",), ("8",), caches=(), transfers=False)
+    options = ProfileOptions((tmp_path / "program",), ("8",), caches=(), transfers=False)
     monkeypatch.setattr("dse.profile.build.kept.build_object", None)
     third, _ = run_built(build_program(options, tmp_path / "third"), ("8",), b"")
     assert calls(third) == {"main": 1, "twice": 8}
@@ -166,7 +168,7 @@ def test_cmake_builds_with_its_checks_and_a_shared_library(tmp_path: Path) -> No
     database = tmp_path / "out" / "compile_commands.json"
     parts = (database, *(tmp_path / name for name in ("main.c", "twice.c", "low.s")))
     (tmp_path / "again").mkdir()
-    again, output = run_built(build_program(Options(parts), tmp_path / "again"), ("9",), b"")
+    again, output = run_built(build_program(ProfileOptions(parts), tmp_path / "again"), ("9",), b"")
     assert calls(again) == {"main": 1, "twice": 9}
     assert output.decode() == f"{sum(2 * i + 3 for i in range(9))} 42\n"
 
@@ -178,7 +180,7 @@ def test_objects_archives_and_assembly_run_as_they_are(tmp_path: Path) -> None:
     assert run("ar", "rc", "libtwice.a", "twice.o", folder=tmp_path).returncode == 0
     sources = tuple(tmp_path / name for name in ("main.c", "low.s", "libtwice.a"))
     (tmp_path / "built").mkdir()
-    built = build_program(Options(sources, flags=("-DVALUE=3",)), tmp_path / "built")
+    built = build_program(ProfileOptions(sources, flags=("-DVALUE=3",)), tmp_path / "built")
     profile, output = run_built(built, ("10",), b"")
     assert output.decode() == f"{sum(2 * i + 3 for i in range(10))} 42\n"
     assert calls(profile) == {"main": 1}
@@ -200,7 +202,7 @@ def test_what_asks_for_no_object_is_the_compilers(tmp_path: Path) -> None:
     assert "b.c" in wrong.stderr
     (tmp_path / "args").write_text("-c -o named.o a.c")
     assert compiler("@args", folder=tmp_path).returncode == 0
-    [record] = unpacked(elf.section((tmp_path / "named.o").read_bytes(), SECTION))
+    [record] = unpack_records(elf.read_section((tmp_path / "named.o").read_bytes(), SECTION))
     assert record.kind == "module"
     assert record.data.startswith(b"BC")
 
@@ -226,15 +228,15 @@ def test_cxx_is_linked_as_cxx(tmp_path: Path) -> None:
 
 def test_a_program_of_another_compiler_is_reported_how_to_be_built(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="was not linked by dse profile cc"):
-        build_program(Options((Path(sys.executable).resolve(),)), tmp_path)
+        build_program(ProfileOptions((Path(sys.executable).resolve(),)), tmp_path)
     source(tmp_path, "int main(void) { return 0; }", "a.c")
     assert compiler("a.c", "-o", "a", folder=tmp_path).returncode == 0
     assert len(read_program(tmp_path / "a").modules) == 1
     with pytest.raises(InputError, match="flags cannot change"):
-        build_program(Options((tmp_path / "a",), flags=("-DX",)), tmp_path)
+        build_program(ProfileOptions((tmp_path / "a",), flags=("-DX",)), tmp_path)
     (tmp_path / "compile_commands.json").write_text(json.dumps([{"file": "a.c"}]))
     with pytest.raises(InputError, match="is not a compilation database"):
-        build_program(Options((tmp_path / "compile_commands.json",)), tmp_path)
+        build_program(ProfileOptions((tmp_path / "compile_commands.json",)), tmp_path)
 
 
 CALLS = r"""
@@ -264,7 +266,9 @@ def test_no_level_inlines_or_drops_assertions_unless_asked(level: int, tmp_path:
             continue  # without optimisation the compiler inlines nothing
         folder = tmp_path / "".join(flags).strip("-")
         folder.mkdir(exist_ok=True)
-        settings = Options((path,), caches=(), transfers=False, optimisation=level, flags=flags)
+        settings = ProfileOptions(
+            (path,), caches=(), transfers=False, optimisation=level, flags=flags
+        )
         profile, output = run_built(build_program(settings, folder), (), b"")
         found = calls(profile)
         always = found.pop("always", 0)
@@ -299,7 +303,7 @@ def test_what_the_compiler_of_the_program_inlines_needs_no_definition(
     done = compiler("-O2", *map(str, files), "-o", "program", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     for sources in ((tmp_path / "program",), tuple(files)):
-        built = build_program(Options(sources), tmp_path)
+        built = build_program(ProfileOptions(sources), tmp_path)
         profile, _ = run_built(built, (), b"")
         assert profile.run.exit_status == 0
         assert calls(profile) == {"main": 1, "twice": 2, "thrice": 1, "other": 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.profile.command import Options, profile_program
+from dse.profile.command import ProfileOptions, profile_program
 from dse.profile.document import CriticalPath, Profile
 from objectives.communication import from_profile, verdict
 from tests.profile.examples import needs_compiler, source
@@ -137,7 +137,9 @@ ITERATIONS = {
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
     folder = tmp_path_factory.mktemp("kernels")
     (folder / "given").write_text("42")
-    options = Options((source(folder, KERNELS),), caches=(), critical_paths=True, libraries=False)
+    options = ProfileOptions(
+        (source(folder, KERNELS),), caches=(), critical_paths=True, libraries=False
+    )
     with (folder / "given").open("rb") as given:
         return profile_program(options, stdin=given, stdout=subprocess.DEVNULL)
 
@@ -243,7 +245,7 @@ int main(void) {
 
 
 def test_positions_that_depend_on_data_wait_for_it(tmp_path: Path) -> None:
-    options = Options(
+    options = ProfileOptions(
         (source(tmp_path, DECODERS),), caches=(), critical_paths=True, libraries=False
     )
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -287,7 +289,9 @@ int main(void) {
 
 
 def test_calls_count_for_their_callers(tmp_path: Path) -> None:
-    options = Options((source(tmp_path, CALLS),), caches=(), critical_paths=True, libraries=False)
+    options = ProfileOptions(
+        (source(tmp_path, CALLS),), caches=(), critical_paths=True, libraries=False
+    )
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     one = path_of(profile, "next").length / path_of(profile, "next").calls
     assert one == 2.5  # a product and a sum
@@ -310,7 +314,7 @@ def test_a_run_that_fails_the_second_time_leaves_a_note(tmp_path: Path) -> None:
     }"""
     mark = tmp_path / "mark"
     path = source(tmp_path, text % (mark, mark))
-    options = Options((path,), caches=(), critical_paths=True, libraries=False)
+    options = ProfileOptions((path,), caches=(), critical_paths=True, libraries=False)
     profile = profile_program(options, stdin=subprocess.DEVNULL)
     assert all(function.critical_path is None for function in profile.functions)
     assert any("critical paths were not measured" in note for note in profile.notes)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dse.profile.build.elf import AARCH64, sections
-from dse.profile.build.idle import without_idle
+from dse.profile.build.elf import AARCH64, list_sections
+from dse.profile.build.idle import remove_idle_hooks
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import Options, build_program
+from dse.profile.command import ProfileOptions, build_program
 from dse.profile.document import CacheLevels
 from tests.profile.examples import PROGRAMS, needs_compiler, run_built
 
@@ -70,25 +70,25 @@ def test_an_object_without_calls_and_additions_does_the_same(tmp_path: Path) -> 
     program, runtime = compiled(tmp_path, "p", PROGRAM), compiled(tmp_path, "r", RUNTIME)
     assert said(tmp_path, "before", program, runtime) == "10 0 11320\n"
     content, of_runtime = program.read_bytes(), runtime.read_bytes()
-    made = without_idle(content, of_runtime)
+    made = remove_idle_hooks(content, of_runtime)
     assert len(made) == len(content)
     program.write_bytes(made)
     assert said(tmp_path, "calls", program, runtime) == "10 0 11320\n"
     # a runtime that would be heard: only what is called by another name, or does something, is
     loud = RUNTIME.replace("return 0", "return 7").replace("{}", "{ __dse_number += 5000; }")
     assert said(tmp_path, "loud", program, compiled(tmp_path, "loud", loud)) == "700010 7 11320\n"
-    program.write_bytes(without_idle(made, of_runtime, ["__dse_number"]))
+    program.write_bytes(remove_idle_hooks(made, of_runtime, ["__dse_number"]))
     assert said(tmp_path, "all", program, runtime) == "10 0 0\n"
     # objects for other processors stay as they are
     other = bytearray(content)
     other[18:20] = AARCH64.to_bytes(2, "little")
-    assert without_idle(bytes(other), of_runtime, ["__dse_number"]) == other
-    assert without_idle(b"no object", of_runtime) == b"no object"
+    assert remove_idle_hooks(bytes(other), of_runtime, ["__dse_number"]) == other
+    assert remove_idle_hooks(b"no object", of_runtime) == b"no object"
 
 
 def named(content: bytes) -> set[str]:
     """Return the symbols that relocations of an object name."""
-    found = list(sections(content))
+    found = list(list_sections(content))
     parts = [content[each.offset : each.offset + each.size] for each in found]
     table = next(i for i, each in enumerate(found) if each.kind == 2)
     text, entries = parts[found[table].link], list(struct.iter_unpack("<I20x", parts[table]))
@@ -103,7 +103,7 @@ def named(content: bytes) -> set[str]:
 
 
 LOADS = {"__dse_load4", "__dse_store4"}
-HOST = Options(()).caches
+HOST = ProfileOptions(()).caches
 INVOCATIONS = {"__dse_enter", "__dse_leave", "__dse_work"}
 
 
@@ -119,7 +119,7 @@ INVOCATIONS = {"__dse_enter", "__dse_leave", "__dse_work"}
 def test_only_what_is_measured_is_called(
     caches: tuple[CacheLevels, ...], transfers: bool, hooks: set[str], tmp_path: Path
 ) -> None:
-    options = Options((PROGRAMS / "queens.c",), ("5",), caches=caches, transfers=transfers)
+    options = ProfileOptions((PROGRAMS / "queens.c",), ("5",), caches=caches, transfers=transfers)
     built = build_program(options, tmp_path)
     names = named((tmp_path / "program.o").read_bytes())
     assert names & (LOADS | INVOCATIONS) == hooks

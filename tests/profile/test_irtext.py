@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dse.profile.build.build import load_modules
-from dse.profile.build.elf import with_alignments, write_sparse
+from dse.profile.build.elf import align_sections, write_sparse
 from dse.profile.build.frontend import compile_to_ir
 from dse.profile.build.irtext import FunctionText, Statement, parse_module
 from dse.profile.build.toolchain import find_toolchain
@@ -110,7 +110,7 @@ def test_an_object_is_aligned_and_takes_no_room_for_zeros(tmp_path: Path) -> Non
     )
     module, machine = load_modules([str(tmp_path / "held.ll")])
     made = machine.emit_object(module)
-    aligned = with_alignments(made, {".data": 1 << 24, ".nosuch": 8})
+    aligned = align_sections(made, {".data": 1 << 24, ".nosuch": 8})
     assert len(aligned) == len(made)
     assert sum(a != b for a, b in zip(made, aligned, strict=True)) == 2  # 4 became 1 << 24
     write_sparse(tmp_path / "object", aligned + bytes(20 << 20) + b"end" + bytes(70_000))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.profile.command import Options, build_program
+from dse.profile.command import ProfileOptions, build_program
 from dse.profile.document import CacheLevels, Profile
 from tests.profile.examples import needs_compiler, profile_text, run_built, source
 
@@ -164,7 +164,7 @@ def test_new_zeros_cost_no_access(profile: Profile) -> None:
 
 def test_bytes_of_objects_that_cxx_copies(tmp_path: Path) -> None:
     path = source(tmp_path, CXX, "program.cpp")
-    found = moved(run_built(build_program(Options((path,)), tmp_path), (), b"")[0])
+    found = moved(run_built(build_program(ProfileOptions((path,)), tmp_path), (), b"")[0])
     expected = {
         ("fill(box&)", "box::box(box const&)"): 2 * 40,  # two calls
         ("box::box(box const&)", "take(box)"): 2 * 40,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.profile.command import Options, profile_program
+from dse.profile.command import ProfileOptions, profile_program
 from dse.profile.document.callgrind import CallCosts, CallgrindCosts, read_callgrind_costs
 from dse.profile.library.attribution import attribute_library
 from dse.profile.run.inputs import keep_input
@@ -58,7 +58,9 @@ def callgrind(program: Path, folder: Path) -> CallgrindCosts:
 def test_work_of_libraries_is_that_of_another_build(tmp_path: Path) -> None:
     needs("valgrind", "cc")
     path = source(tmp_path, PROGRAM)
-    profile = profile_program(Options((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    profile = profile_program(
+        ProfileOptions((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     assert profile.run.libraries_counted
     subprocess.run(["cc", "-O1", "-fno-inline", path, "-o", tmp_path / "native", "-lm"], check=True)
     costs = callgrind(tmp_path / "native", tmp_path)
@@ -108,7 +110,7 @@ def test_a_program_runs_again_only_if_libraries_may_matter(
     """Printing is a call in ten million instructions; a single call of qsort is most of them."""
     needs("valgrind")
     path = source(tmp_path, LONG.replace("CALLED", str(called)))
-    options = Options((path,), caches=(), transfers=transfers)
+    options = ProfileOptions((path,), caches=(), transfers=transfers)
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     assert profile.run.libraries_counted == again
     assert not profile.notes
@@ -137,7 +139,7 @@ def test_without_valgrind_the_profile_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    options = Options((source(tmp_path, PROGRAM),), caches=())
+    options = ProfileOptions((source(tmp_path, PROGRAM),), caches=())
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     assert not profile.run.libraries_counted
     assert "machine instructions were not counted: valgrind is not installed" in profile.notes

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dse.profile.build.library_io import does_io
-from dse.profile.command import Options, build_program
-from dse.profile.show.text import library_words, library_work
+from dse.profile.command import ProfileOptions, build_program
+from dse.profile.show.text import describe_library, library_work
 from objectives.communication import from_profile
 from tests.profile.examples import by_name, needs_compiler, profile_text, run_built, source
 
@@ -116,7 +116,7 @@ def test_a_mapped_file_is_input(tmp_path: Path) -> None:
         unsigned char *p = mmap(0, about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
         return sum(p, about.st_size) + own[7] != 19901;
     }"""
-    built = build_program(Options((source(tmp_path, text),)), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, text),)), tmp_path)
     profile, _ = run_built(built, (str(file),), b"")
     assert profile.run.complete
     moved = by_name(profile.transfers)
@@ -147,7 +147,7 @@ def test_lines_tokens_and_options_are_followed(tmp_path: Path) -> None:
         return !f || n != 14;
     }"""
     flags = ("-D_LARGEFILE64_SOURCE",)
-    built = build_program(Options((source(tmp_path, text),), flags=flags), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, text),), flags=flags), tmp_path)
     profile, _ = run_built(built, ("-a", "-b", "xyz"), b"one two\nfour\n")
     assert profile.run.complete
     moved = by_name(profile.transfers)
@@ -185,7 +185,9 @@ def test_a_program_of_streams_is_profiled_with_its_output(tmp_path: Path) -> Non
         return !file;
     }"""
     path = source(tmp_path, text, "program.cpp")
-    profile, output = run_built(build_program(Options((path,)), tmp_path), (), b"one\ntwo words\n")
+    profile, output = run_built(
+        build_program(ProfileOptions((path,)), tmp_path), (), b"one\ntwo words\n"
+    )
     assert profile.run.complete
     assert output == b"ONE\nTWO WORDS\n12\n"
     upper = "upper(std::string const&)"
@@ -230,7 +232,7 @@ def test_other_programs_that_run_are_noted(tmp_path: Path) -> None:
         if (!fgets(line, sizeof line, there) || pclose(there)) return 1;
         return system("exit 0");
     }"""
-    built = build_program(Options((source(tmp_path, text),)), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, text),)), tmp_path)
     profile, _ = run_built(built, ("others",), b"")
     assert profile.run.complete
     [note] = profile.notes
@@ -255,7 +257,7 @@ def test_inline_assembly_that_computes_is_noted(tmp_path: Path) -> None:
     #include <stdlib.h>
     int main(void) { __asm__ volatile("nop"); return getenv("no such name") != NULL; }"""
     profile = profile_text(tmp_path, text)
-    assert library_words(profile).startswith("library functions: 1 call,")
+    assert describe_library(profile).startswith("library functions: 1 call,")
     [note] = profile.notes
     assert "ran 1 time, in main" in note
 

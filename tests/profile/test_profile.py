@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 
 from dse.profile import command
-from dse.profile.build.analysis import analyse
+from dse.profile.build.analysis import analyse_module
 from dse.profile.build.build import load_modules
 from dse.profile.build.classes import COMPUTATION
 from dse.profile.build.frontend import link_program
 from dse.profile.build.irtext import FunctionText, parse_module
 from dse.profile.build.runtime_options import compile_runtime
 from dse.profile.build.toolchain import Toolchain, find_toolchain
-from dse.profile.command import Built, Options, build_program
+from dse.profile.command import InstrumentedProgram, ProfileOptions, build_program
 from dse.profile.document import CacheLevels
 from dse.profile.run.run import environment
 from tests.needs import needs
@@ -55,7 +55,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measur
         if name not in known:
             example, folder = EXAMPLES[name], tmp_path_factory.mktemp("built")
             sources = tuple(PROGRAMS / source for source in example.sources)
-            options = Options(sources, example.arguments, caches=CACHES)
+            options = ProfileOptions(sources, example.arguments, caches=CACHES)
             built = build_program(options, folder, folder / "trace")
             profile, output = run_built(built, example.arguments, example.given)
             plain = plain_output(example, folder)
@@ -248,7 +248,7 @@ def check_computation(found: Measured) -> None:
 def test_blocks_beyond_two_bytes_are_distinguished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = Options((PROGRAMS / "values.c",), caches=())
+    options = ProfileOptions((PROGRAMS / "values.c",), caches=())
     narrow, _ = run_built(build_program(options, tmp_path), (), b"")
     monkeypatch.setattr("dse.profile.command.NARROW", 0)
     wide, _ = run_built(build_program(options, tmp_path), (), b"")
@@ -259,7 +259,7 @@ def test_blocks_beyond_two_bytes_are_distinguished(
 
 @pytest.mark.parametrize(("size", "way"), [(4, "r"), (16, "i")])
 def test_chunks_of_a_word_and_more_are_followed(size: int, way: str, tmp_path: Path) -> None:
-    options = Options((PROGRAMS / "rotate.c",), (way,), caches=(), chunk=size)
+    options = ProfileOptions((PROGRAMS / "rotate.c",), (way,), caches=(), chunk=size)
     built = build_program(options, tmp_path, tmp_path / "trace")
     profile, _ = run_built(built, (way,), picture(8))
     flow = Follower(chunk=size).follow(events(tmp_path / "trace"))
@@ -296,7 +296,7 @@ def test_exceptions_put_the_call_stack_right(measured: Callable[[str], Measured]
 def test_long_jumps_put_the_call_stack_right(
     measured: Callable[[str], Measured], tmp_path: Path
 ) -> None:
-    options = Options((PROGRAMS / "dispatch.c",), functions=("execute", "by_value"))
+    options = ProfileOptions((PROGRAMS / "dispatch.c",), functions=("execute", "by_value"))
     whole, (some, output) = (
         measured("dispatch"),
         run_built(build_program(options, tmp_path), (), b""),
@@ -346,7 +346,7 @@ def test_caches_of_any_number_of_ways_are_those_of_the_reference(
         compile_runtime(chain, definitions | {"DSE_FILLS": fills}, target)
 
     monkeypatch.setattr(command, "compile_runtime", compiled)
-    options = Options((source(tmp_path, SCATTERED),), caches=caches)
+    options = ProfileOptions((source(tmp_path, SCATTERED),), caches=caches)
     built = build_program(options, tmp_path, tmp_path / "trace")
     profile, _ = run_built(built, (), b"")
     trace = events(tmp_path / "trace")
@@ -380,7 +380,7 @@ def with_rows(modules: list[str], target: Path) -> None:
 
     module, machine = load_modules(modules)
     parts = parse_module(str(module))
-    blocks = iter(analyse(parts).blocks)
+    blocks = iter(analyse_module(parts).blocks)
     lines: list[str] = []
     for part in parts:
         if not isinstance(part, FunctionText):
@@ -469,16 +469,18 @@ def test_instructions_are_those_that_valgrind_counts(
 
 
 @pytest.fixture(scope="module")
-def rotate(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def rotate(tmp_path_factory: pytest.TempPathFactory) -> InstrumentedProgram:
     folder = tmp_path_factory.mktemp("rotate")
-    return build_program(Options((PROGRAMS / "rotate.c",)), folder)
+    return build_program(ProfileOptions((PROGRAMS / "rotate.c",)), folder)
 
 
 SIDES = (8, 128)
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_rotation_by_rings_moves_the_picture_and_a_constant(side: int, rotate: Built) -> None:
+def test_rotation_by_rings_moves_the_picture_and_a_constant(
+    side: int, rotate: InstrumentedProgram
+) -> None:
     profile, output = run_built(rotate, ("i",), picture(side))
     n = side * side
     assert by_name(profile.transfers) == {
@@ -511,7 +513,9 @@ def test_rotation_by_rings_moves_the_picture_and_a_constant(side: int, rotate: B
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_rotation_by_quarters_moves_between_its_levels(side: int, rotate: Built) -> None:
+def test_rotation_by_quarters_moves_between_its_levels(
+    side: int, rotate: InstrumentedProgram
+) -> None:
     profile, output = run_built(rotate, ("r",), picture(side))
     n, levels = side * side, side.bit_length() - 1
     calls = sum(4**level for level in range(levels))
@@ -529,7 +533,7 @@ def test_rotation_by_quarters_moves_between_its_levels(side: int, rotate: Built)
     assert max(executions(profile, "turn_quarters")) == levels * n // 4
 
 
-def test_the_same_run_gives_the_same_bytes(rotate: Built) -> None:
+def test_the_same_run_gives_the_same_bytes(rotate: InstrumentedProgram) -> None:
     first, _ = run_built(rotate, ("r",), picture(32))
     second, _ = run_built(rotate, ("r",), picture(32))
     assert first.dumps() == second.dumps()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dse.problems import InputError
-from dse.profile.command import Options, build_program, profile_program
+from dse.profile.command import ProfileOptions, build_program, profile_program
 from dse.profile.document import Profile
 from dse.profile.run.run import Limits
 from tests.profile.examples import (
@@ -135,7 +135,7 @@ def test_processes_are_refused_only_when_they_begin(tmp_path: Path) -> None:
         if (count > 2 && syscall(SYS_getpid) != getpid()) return 1;
         return count == 2 ? other(given[1][0] - '0') : 0;
     }}"""
-    built = build_program(Options((source(tmp_path, text),)), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, text),)), tmp_path)
     profile, _ = run_built(built, ("some", "call"), b"")
     assert profile.run.complete
     assert "system calls by number (syscall)" in profile.notes[0]
@@ -164,11 +164,11 @@ def test_what_may_be_refused_is_reported_before_the_run(
         said.append(sentence)
         assert "working" not in capfd.readouterr().err
 
-    assert profile_program(Options((path,)), notice=notice).run.complete
+    assert profile_program(ProfileOptions((path,)), notice=notice).run.complete
     [sentence] = said
     assert sentence.startswith("the program could call fork (it makes processes): it ends")
     with pytest.raises(InputError, match="called fork: it makes processes"):
-        profile_program(Options((path,), ("now",)))
+        profile_program(ProfileOptions((path,), ("now",)))
 
 
 # ── Parts of a run ──
@@ -201,7 +201,7 @@ int main(int count, char **given) {
 def test_a_region_counts_only_its_calls(
     region: str, work: int, add: int, loop: int, tmp_path: Path
 ) -> None:
-    built = build_program(Options((source(tmp_path, COUNTING),), region=region), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, COUNTING),), region=region), tmp_path)
     profile, _ = run_built(built, (), b"")
     counts = {name: calls(profile)[name] for name in ("work", "fill", "add", "last")}
     assert counts == {"work": work, "fill": work, "add": add, "last": 0}
@@ -424,7 +424,7 @@ int main() { std::printf("main %d\\n", first.value + Holder<int>::one.value); }
 def test_constructors_run_in_the_order_of_their_priority_and_destructors_run(
     tmp_path: Path,
 ) -> None:
-    built = build_program(Options((source(tmp_path, AROUND_MAIN),)), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, AROUND_MAIN),)), tmp_path)
     profile, output = run_built(built, (), b"")
     assert profile.run.complete
     assert output == b"main 34\ndone 1\n"
@@ -433,7 +433,7 @@ def test_constructors_run_in_the_order_of_their_priority_and_destructors_run(
 
 def test_static_objects_are_made_and_destroyed(tmp_path: Path) -> None:
     path = source(tmp_path, STATIC_OBJECTS, "program.cpp")
-    profile, output = run_built(build_program(Options((path,)), tmp_path), (), b"")
+    profile, output = run_built(build_program(ProfileOptions((path,)), tmp_path), (), b"")
     assert profile.run.complete
     lines = output.decode().splitlines()
     assert sorted(lines) == sorted(

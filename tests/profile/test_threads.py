@@ -10,7 +10,7 @@ import pytest
 import dse
 from dse.problems import InputError
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import Options, build_program, profile_program
+from dse.profile.command import ProfileOptions, build_program, profile_program
 from dse.profile.document import Profile
 from dse.profile.show.page import page
 from dse.study.draft import from_profile
@@ -185,7 +185,7 @@ int main(int n, char **a) {
 
 
 def test_items_of_a_queue_come_from_the_thread_that_put_them(tmp_path: Path) -> None:
-    built = build_program(Options((source(tmp_path, QUEUE),)), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, QUEUE),)), tmp_path)
     profile, _ = run_built(built, (), b"")
     assert (profile.run.exit_status, started(profile)) == (0, {"produce": 1})
     assert calls(profile)["get"] == 5000
@@ -237,7 +237,7 @@ int main(int n, char **a) {
 
 
 def test_a_thread_that_only_logs_changes_no_count_of_the_others(tmp_path: Path) -> None:
-    built = build_program(Options((source(tmp_path, LOGGER),)), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, LOGGER),)), tmp_path)
     profile, output = run_built(built, (), b"")
     alone, _ = run_built(built, ("alone",), b"")
     assert output == b"abcdefghijklmnopqrst"
@@ -285,7 +285,7 @@ int main(int n, char **a) {
 
 
 def test_a_detached_thread_may_end_the_program(tmp_path: Path) -> None:
-    built = build_program(Options((source(tmp_path, ENDS),)), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, ENDS),)), tmp_path)
     for how, complete, status, signal in (
         ("exit", True, 3, None),
         ("_exit", True, 4, None),
@@ -361,7 +361,7 @@ int main(void) {
 
 
 def test_calls_through_pointers_take_every_kind_of_argument(tmp_path: Path) -> None:
-    built = build_program(Options((source(tmp_path, CALLS),), optimisation=2), tmp_path)
+    built = build_program(ProfileOptions((source(tmp_path, CALLS),), optimisation=2), tmp_path)
     profile, output = run_built(built, (), b"")
     expected = b"905 3 4 55 22 157 12345\n"
     assert output == 2 * expected
@@ -425,7 +425,7 @@ def check_a_few_threads(target: Path, question: str) -> None:
 def test_a_main_that_only_joins_has_no_draft(tmp_path: Path) -> None:
     text = ALL_IN_ONE.replace("int r = setup(n);", "int r = n;")
     target = tmp_path / "p.json"
-    profile_program(Options((source(tmp_path, text),), libraries=False)).save(target)
+    profile_program(ProfileOptions((source(tmp_path, text),), libraries=False)).save(target)
     for question in (None, "partition"):
         with pytest.raises(InputError) as caught:
             from_profile(tmp_path / "s.toml", target, question)
@@ -511,7 +511,7 @@ int main() {
 
 def test_threads_of_cxx_are_named_by_their_first_function_in_the_source(tmp_path: Path) -> None:
     path = source(tmp_path, CXX, "program.cpp")
-    built = build_program(Options((path,)), tmp_path)
+    built = build_program(ProfileOptions((path,)), tmp_path)
     profile, output = run_built(built, (), b"")
     assert output == b"12\n"
     assert started(profile) == {"work(int)": 1, "main::$_0::operator()() const": 1}
@@ -547,7 +547,7 @@ def test_threads_of_a_library_may_not_call_the_program(tmp_path: Path) -> None:
     }
     """
     flags = (str(library), f"-Wl,-rpath,{tmp_path}")
-    options = Options((source(tmp_path, text),), link_flags=flags)
+    options = ProfileOptions((source(tmp_path, text),), link_flags=flags)
     (tmp_path / "built").mkdir()
     built = build_program(options, tmp_path / "built")
     profile, _ = run_built(built, (), b"")
@@ -558,7 +558,9 @@ def test_threads_of_a_library_may_not_call_the_program(tmp_path: Path) -> None:
 
 def test_a_region_and_critical_paths_of_a_program_with_threads(tmp_path: Path) -> None:
     path = source(tmp_path, POOL)
-    profile = profile_program(Options((path,), region="work", critical_paths=True, libraries=False))
+    profile = profile_program(
+        ProfileOptions((path,), region="work", critical_paths=True, libraries=False)
+    )
     assert calls(profile) == {"fill": 0, "work": 1, "add": 0, "main": 0}
     assert started(profile) == {"work": 3}
     assert "critical paths were not measured: the program has several threads" in profile.notes
@@ -576,4 +578,4 @@ def test_openmp_is_refused(tmp_path: Path) -> None:
         }""",
     )
     with pytest.raises(InputError, match="threads of OpenMP"):
-        build_program(Options((path,), flags=("-fopenmp",)), tmp_path)
+        build_program(ProfileOptions((path,), flags=("-fopenmp",)), tmp_path)

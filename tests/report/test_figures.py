@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 from dse.evaluate.criteria import Objective
-from dse.model.values import prefixed
+from dse.model.values import choose_prefix
 from dse.problems import InputError
 from dse.report import figures as plot
 from dse.report.front_view import choose_designs, default_axes, describe_column
 from dse.report.payload import payload
-from dse.report.scales import placed, scale_of, spans_decades
+from dse.report.scales import choose_scale, place_values, spans_decades
 from dse.result.record import Column, Result
 from tests.report.examples import result, unpacked
 
@@ -54,11 +54,13 @@ def test_a_figure_of_chosen_columns_and_of_an_unknown_one() -> None:
 
 def test_never_lies_on_a_rail_beyond_the_others() -> None:
     values = np.array([1.0, 10_000.0, np.inf, np.nan, -np.inf])
-    rail = scale_of(values, len(values), True, "never").rail
+    rail = choose_scale(values, len(values), True, "never").rail
     assert rail is not None
     assert rail > 10_000.0
-    np.testing.assert_array_equal(placed(values, rail, True), [1.0, 10_000.0, rail, np.nan, np.nan])
-    assert scale_of(np.array([np.inf, np.inf]), 2, False, "never").rail == 1.0
+    np.testing.assert_array_equal(
+        place_values(values, rail, True), [1.0, 10_000.0, rail, np.nan, np.nan]
+    )
+    assert choose_scale(np.array([np.inf, np.inf]), 2, False, "never").rail == 1.0
     found = result(4)
     figure = plot.front_figure(found, y="break_even")
     assert np.isfinite(unpacked(figure.data[1].y)).all()
@@ -87,7 +89,7 @@ def test_far_dominated_designs_do_not_crush_the_front(name: str) -> None:
     column = describe_column(found, choose_designs(found), name)
     scale = column.scales[True]
     assert scale is not None
-    drawn = np.log10(placed(column.values / column.scale, scale.rail, True))
+    drawn = np.log10(place_values(column.values / column.scale, scale.rail, True))
     high = scale.shown[1] if scale.shown else np.nanmax(drawn)
     front = found.front.designs[name][lambda values: np.isfinite(values)] / column.scale
     assert np.log10(front.max()) < high < np.log10(front.max()) + 1
@@ -114,7 +116,7 @@ def test_logarithmic_only_over_two_decades_and_above_zero() -> None:
     ],
 )
 def test_units_take_a_prefix(values: list[float], unit: str, expected: tuple[float, str]) -> None:
-    assert prefixed(values, unit) == expected
+    assert choose_prefix(values, unit) == expected
 
 
 def four_designs(
@@ -200,14 +202,14 @@ def test_one_objective_is_drawn_against_the_first_variable() -> None:
 
 def test_few_whole_numbers_are_the_ticks_of_their_axis() -> None:
     lanes = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
-    linear, log = (scale_of(lanes, 5, log, "never") for log in (False, True))
+    linear, log = (choose_scale(lanes, 5, log, "never") for log in (False, True))
     assert log.whole == lanes.tolist()
     assert linear.whole == lanes.tolist()
     assert [text for _, text in log.ticks or []] == ["1", "2", "4", "8", "16"]
-    crowded = scale_of(np.array([1.0, 2.0, 64.0]), 3, False, "never")
+    crowded = choose_scale(np.array([1.0, 2.0, 64.0]), 3, False, "never")
     assert crowded.whole == [1.0, 64.0]
-    assert scale_of(lanes / 3, 5, False, "never").whole is None
-    assert scale_of(np.arange(1.0, 100.0), 5, False, "never").whole is None
+    assert choose_scale(lanes / 3, 5, False, "never").whole is None
+    assert choose_scale(np.arange(1.0, 100.0), 5, False, "never").whole is None
 
 
 def test_the_page_and_the_figure_draw_the_same_axes_and_colours() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from selenium.webdriver import Chrome
 
 import dse
-from dse.report.payload import narrow
+from dse.report.payload import narrowing_data
 from tests.browser import open_report
 from tests.commands import called
 from tests.explain.examples import MODELS
@@ -117,12 +117,14 @@ CONTENT: dict[str, Any] = {
 def test_a_study_of_a_script_becomes_a_file_and_other_texts_do_not() -> None:
     study = dse.from_mapping(CONTENT, MODELS)
     result = study.run()
-    found = narrow(result, study.text)
+    found = narrowing_data(result, study.text)
     assert found is not None
     wanted = {k: v for k, v in CONTENT.items() if k != "space"}
     wanted["study"] = CONTENT["study"] | {"name": "script narrowed"}
     assert tomllib.loads(found["before"]) == wanted
     assert found["space"]["overlap"]["grid"] == [0.0, 0.25, 0.5]
-    assert narrow(result, "not toml {") is None
-    assert narrow(result, '[study]\nname = "x"\ntable = "designs.csv"\n[space]\n') is None
-    assert narrow(result, '[study]\nname = "x"\n[space]\nother = { real = [0, 1] }\n') is None
+    assert narrowing_data(result, "not toml {") is None
+    assert narrowing_data(result, '[study]\nname = "x"\ntable = "designs.csv"\n[space]\n') is None
+    assert (
+        narrowing_data(result, '[study]\nname = "x"\n[space]\nother = { real = [0, 1] }\n') is None
+    )

@@ -13,7 +13,7 @@ import pytest
 from selenium.webdriver import Chrome
 
 from dse.api import StudyResult
-from dse.model.values import number
+from dse.model.values import show_number
 from dse.result.tables import protect_cell
 from tests.browser import open_report
 from tests.report.test_recommend import preferred
@@ -81,7 +81,7 @@ def test_the_page_rounds_as_the_terminal_does(chrome: Chrome) -> None:
     ties = [45064.5, 45065.5, 312.25, -312.75, 12_345_000.0, 0.12345, 1.00005, 9999.5, 0.000099999]
     values = [*ties, *np.geomspace(1e-7, 1e11, 500).round(9).tolist()]
     assert chrome.execute_script("return arguments[0].map(digits)", values) == [
-        *map(number, values)
+        *map(show_number, values)
     ]
     shown = chrome.execute_script("return arguments[0].map((x) => fixed(x, 2))", ties)
     assert shown == [f"{value:,.2f}" for value in ties]

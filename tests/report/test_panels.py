@@ -12,11 +12,11 @@ import pytest
 
 import dse
 from dse.explain.curves import Curve, Line
-from dse.explain.explanation import curve_fields
+from dse.explain.explanation import list_best_points
 from dse.model.section import Bars, Heatmap, Section, Table, Tree
-from dse.model.values import cell
+from dse.model.values import show_cell
 from dse.report.panels import section_data
-from dse.report.payload import as_json, payload
+from dse.report.payload import payload, script_json
 from dse.run import StoppedError
 from tests.pages import read_page
 from tests.report.examples import explanation, result
@@ -136,10 +136,10 @@ def test_tables_show_cells_as_people_write_them() -> None:
     assert table["numbers"] == [False, True, False]
     assert table["rows"] == [["f", "1,536", "compute"], ["g", "12", "–"]]
     wide = section_data(Section("s", "", [Table("t", pd.DataFrame({"x": [1e-9, 1e6]}))]))
-    assert wide["panels"][0]["table"]["rows"] == [[cell(1e-9)], [cell(1e6)]]
-    assert cell(np.float64(12345.678)) == "12,346"
-    assert cell(6255.28) == "6,255"  # as its neighbours in the column
-    assert cell(np.bool_(False)) == "no"
+    assert wide["panels"][0]["table"]["rows"] == [[show_cell(1e-9)], [show_cell(1e6)]]
+    assert show_cell(np.float64(12345.678)) == "12,346"
+    assert show_cell(6255.28) == "6,255"  # as its neighbours in the column
+    assert show_cell(np.bool_(False)) == "no"
 
 
 def test_a_panel_lists_the_best_point_of_each_quantity_and_so_do_fields() -> None:
@@ -163,13 +163,13 @@ def test_a_panel_lists_the_best_point_of_each_quantity_and_so_do_fields() -> Non
         (("printed", "about printed"), "100 ns", ("1", "end of the axis"), "saturated"),
         (("never", "about never"), "–", "–", "never"),
     ]
-    as_json(held)
+    script_json(held)
     (held,) = payload(found, [plain], Path())["explanations"].values()
     assert [p["kind"] for p in held["panels"]] == ["regions"]
-    assert curve_fields(replace(plain, curves=(shown,))) == [
+    assert list_best_points(replace(plain, curves=(shown,))) == [
         ("curve", "a curve"),
         ("latency", "least 200 ns at period 4; this design 400 ns"),
         ("printed", "least 100 ns at period 1; this design saturated"),
         ("never", "nowhere finite; this design never"),
     ]
-    assert curve_fields(plain) == []
+    assert list_best_points(plain) == []

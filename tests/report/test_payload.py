@@ -14,8 +14,8 @@ import pytest
 
 from dse.api import StudyResult
 from dse.explain.changes import Change, Effect, Setting
-from dse.report.page import flat, key_figures, stopped, write_report
-from dse.report.payload import as_json, payload
+from dse.report.page import explain_stop, flatten_mapping, list_key_numbers, write_report
+from dse.report.payload import payload, script_json
 from dse.result.folder import load_result
 from tests.pages import page_data
 from tests.report.examples import (
@@ -88,7 +88,7 @@ def test_infinite_and_undefined_values_survive() -> None:
     np.testing.assert_array_equal(unpacked(column["values"])[:3], [np.inf, -np.inf, np.nan])
     rows = data["explanations"][str(slow)]["sensitivities"]
     assert any("never" in row["effect"] for row in rows)
-    json.loads(as_json(data))
+    json.loads(script_json(data))
 
 
 def test_explained_designs_are_held_even_where_dominated() -> None:
@@ -178,14 +178,14 @@ def test_a_front_without_designs_is_said_and_not_raised(tmp_path: Path) -> None:
 
 def test_key_figures_the_end_of_a_search_and_provenance_in_words() -> None:
     found = result(4)
-    figures = dict(key_figures(found))
+    figures = dict(list_key_numbers(found))
     assert figures["designs in the space"] == figures["evaluated"] == "4,000"
     assert figures["seconds"] == "3.21"
-    assert dict(key_figures(result(4, sampled=True)))["designs in the space"] == "continuous"
-    assert "seconds" not in dict(key_figures(replace(found, provenance={})))
-    assert "whole space" in stopped(found.certificate)
-    assert "out of memory" in stopped(replace(found.certificate, stopped="out of memory"))
-    assert flat({"a": {"b": 1.25}, "c": ("x", "y")}) == [("a b", "1.25"), ("c", "x, y")]
+    assert dict(list_key_numbers(result(4, sampled=True)))["designs in the space"] == "continuous"
+    assert "seconds" not in dict(list_key_numbers(replace(found, provenance={})))
+    assert "whole space" in explain_stop(found.certificate)
+    assert "out of memory" in explain_stop(replace(found.certificate, stopped="out of memory"))
+    assert flatten_mapping({"a": {"b": 1.25}, "c": ("x", "y")}) == [("a b", "1.25"), ("c", "x, y")]
 
 
 def test_a_run_without_a_report_imports_neither_plotly_nor_jinja2() -> None:

@@ -21,7 +21,7 @@ import dse
 from dse.problems import InputError
 from dse.result import files
 from dse.result.database import has_trials
-from dse.result.folder import FORMAT, study_of
+from dse.result.folder import FORMAT, load_copied_study
 from dse.result.tables import protect_cell, read_designs, write_designs
 from dse.run import StoppedError, run
 from dse.search.base import Progress
@@ -81,7 +81,7 @@ def test_code_that_was_edited_in_a_run_folder_is_not_run(finished: Path, tmp_pat
     copy.write_text(f"open({str(sign)!r}, 'w').close()\n{copy.read_text()}")
     assert len(dse.load_result(tmp_path / "out").front) > 0  # the tables are sound
     with pytest.raises(InputError, match=r"study/toy_model\.py: is not as its run wrote it"):
-        study_of(tmp_path / "out")
+        load_copied_study(tmp_path / "out")
     assert not sign.exists()
 
 
@@ -221,7 +221,7 @@ def test_a_listed_file_whose_name_is_too_long_is_missing(finished: Path, tmp_pat
     content["sha256"]["study/" + "a" * 5_000] = ""
     summary.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(InputError, match="is missing"):
-        study_of(tmp_path / "out")
+        load_copied_study(tmp_path / "out")
 
 
 def test_too_little_memory_for_the_report_keeps_the_result(

@@ -144,7 +144,7 @@ def test_a_checkpoint_of_another_study_is_refused(tmp_path: Path) -> None:
 def test_tables_of_another_study_are_no_finished_run(tmp_path: Path) -> None:
     first, second = (dse.load(p) for p in _studies(tmp_path))
     run(first, tmp_path / "out")
-    files.save(run(second, None), tmp_path / "out")
+    files.save_result(run(second, None), tmp_path / "out")
     with pytest.raises(InputError, match=r"its tables are of another study than its run\.json"):
         run(first, tmp_path / "out")
     assert len(run(first, tmp_path / "out", fresh=True).front) > 0

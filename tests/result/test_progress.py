@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import dse
-from dse.result.progress import Status, note_resumption, status_of
+from dse.result.progress import Status, note_resumption, read_status
 from dse.run import run
 from dse.search.base import Progress
 from dse.terminal.terminal import status_lines
@@ -43,7 +43,7 @@ def _study(folder: Path, added: str) -> dse.Study:
 def _status(folder: Path, **changes: object) -> Status:
     (folder / "run.json").write_text('{"name": "toy", "digest": "x", "format": 4}')
     (folder / "progress.json").write_text(json.dumps(NOTE | changes))
-    return status_of(folder)
+    return read_status(folder)
 
 
 @pytest.mark.parametrize("method", ["exhaustive", "NSGAIISampler"])
@@ -57,9 +57,9 @@ def test_a_folder_tells_how_far_its_run_is(
 
     def watch(progress: Progress) -> None:
         if (out / "progress.json").exists():  # of the step before
-            seen.append((last[0], status_of(out)))
+            seen.append((last[0], read_status(out)))
         else:
-            assert status_of(out).state == "unknown"
+            assert read_status(out).state == "unknown"
         last[0] = progress
 
     result = run(study, out, 1, watch)
@@ -69,7 +69,7 @@ def test_a_folder_tells_how_far_its_run_is(
         assert (status.done, status.total) == (progress.done, progress.total)
         assert (status.front, status.pid) == (progress.front, os.getpid())
     assert not (out / "progress.json").exists()
-    ended = status_of(out)
+    ended = read_status(out)
     assert (ended.state, ended.done) == ("finished", result.certificate.evaluated)
     assert ended.front == len(result.front)
 
@@ -105,14 +105,14 @@ def test_a_run_that_goes_on_is_not_finished_and_keeps_its_total(
 
     result = run(_study(tmp_path, added), tmp_path / "out", 1, stop)
     assert result.certificate.stopped == stopped
-    status = status_of(tmp_path / "out")
+    status = read_status(tmp_path / "out")
     total = 19_200 if method == "exhaustive" else 5_000
     assert (status.state, status.total) == ("cut short", total)
     assert status.done == result.certificate.evaluated
     assert ("With more --seconds it goes on." in status.hint) == (stopped == "timeout")
 
     note_resumption(tmp_path / "out")  # as the next run does, which may then wait for workers
-    status = status_of(tmp_path / "out")
+    status = read_status(tmp_path / "out")
     assert (status.state, status.total, status.rate) == ("under way", total, None)
     assert (status.done, status.pid) == (result.certificate.evaluated, os.getpid())
 

@@ -26,7 +26,7 @@ from dse.api.cluster import connected
 from dse.problems import InputError
 from dse.run import run
 from dse.search.base import Progress
-from dse.search.cluster import Cluster, ClusterError, run_task, versions_of
+from dse.search.cluster import Cluster, ClusterError, list_versions, run_task
 from dse.search.workers import EndedError, Workers
 from dse.study.execution import JoblibConfiguration, joblib_configuration
 from tests import toy
@@ -124,7 +124,7 @@ def test_models_that_are_to_run_apart_run_there_however_quick(
 
 
 def test_workers_with_other_versions_are_named_before_anything_is_done() -> None:
-    real = versions_of(("dse",))
+    real = list_versions(("dse",))
     other = dict(real) | {"numpy": "1.0", "Python": "3.99"}
     answers = {"tcp://a:1": other, "tcp://b:1": real, "tcp://c:1": other}
     client = SimpleNamespace(_run=None, sync=lambda *given, **named: answers)
@@ -152,7 +152,7 @@ def test_a_cluster_without_workers_leaves_no_folder(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_comes_later_does_nothing_if_it_differs() -> None:
-    ours = dict(versions_of(("dse",)))
+    ours = dict(list_versions(("dse",)))
     packed = cloudpickle.dumps(abs)
     assert run_task(packed, ours, ("dse",), (-2,)) == 2
     refusal = run_task(packed, ours | {"scipy": "0.9"}, ("dse",), (-2,))

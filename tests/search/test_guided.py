@@ -18,7 +18,7 @@ from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import SUBSET, Choice, Integer, Real, Space
 from dse.run import run
 from dse.search.axes import Axes, find_directions
-from dse.search.base import Search, SearchSettings, Start, method_of
+from dse.search.base import Search, SearchSettings, Start, find_method
 from dse.search.outcome import Outcome
 from dse.search.surrogate import (
     Kriging,
@@ -58,7 +58,7 @@ def begun(
     state: dict[str, Any] | None = None,
 ) -> Search:
     plan = SearchSettings("guided", evaluations, generation, seed)
-    return method_of("guided").start(Start(judge, plan, chunk=10_000, state=state or {}))
+    return find_method("guided").start(Start(judge, plan, chunk=10_000, state=state or {}))
 
 
 def searched(judge: Evaluator, evaluations: int, seed: int = 0) -> Outcome:
@@ -84,7 +84,7 @@ def test_the_front_of_a_small_space_is_found_with_few_designs() -> None:
     for seed in range(2):
         found.append(recall(signed(SMALL, searched(SMALL, 400, seed).evaluated), whole))
         plan = SearchSettings("evolution", 400, 50, seed)
-        search = method_of("evolution").start(Start(SMALL, plan, chunk=10_000))
+        search = find_method("evolution").start(Start(SMALL, plan, chunk=10_000))
         for _ in search.steps():
             pass
         evolved.append(recall(signed(SMALL, search.outcome().evaluated), whole))

@@ -25,13 +25,13 @@ from dse.evaluate.failures import DesignError
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.space import Choice, Integer, Real
-from dse.evaluate.totals import part_name, total_model
+from dse.evaluate.totals import make_total_model, part_name
 from dse.model.quantity import Quantity
 from dse.problems import Problem
 from dse.result.folder import load_result
 from dse.result.record import EmptyFrontError
 from dse.run import run
-from dse.search.base import METHODS, Progress, Search, SearchSettings, Start, method_of
+from dse.search.base import METHODS, Progress, Search, SearchSettings, Start, find_method
 from dse.search.outcome import Outcome
 from dse.search.workers import ALONE, NEVER, Workers
 from dse.study.execution import JoblibConfiguration, joblib_configuration
@@ -113,7 +113,7 @@ def adding(hook: Hook) -> Evaluator:
     shared = model("costs", costs, totals, ["a", "b"])
     shared = replace(shared, monotonic={"a": {"u": 1, "v": 0}, "b": {"u": 0, "v": 1}})
     quantity = Quantity("1", "a total", low=0)
-    sums = [total_model(total, total, quantity, ("x", "y")) for total in totals]
+    sums = [make_total_model(total, total, quantity, ("x", "y")) for total in totals]
     return evaluator(variables, [*sums, shared], [objective("a"), objective("b")])
 
 
@@ -122,7 +122,7 @@ def planned(name: str) -> SearchSettings:
     problems: list[Problem] = []
     counts = {"exhaustive": SIZE, "bound": 80, "evolution": 80}
     settings = SearchSettings(name, counts.get(name, 40), generation=16, seed=3)
-    plan = method_of(name).plan(settings, judging(method=name).space, 2, problems)
+    plan = find_method(name).plan(settings, judging(method=name).space, 2, problems)
     assert not problems and plan.method == name
     return plan
 
@@ -131,7 +131,7 @@ def planned(name: str) -> SearchSettings:
 def test_options_that_a_method_does_not_have_are_refused(name: str) -> None:
     problems: list[Problem] = []
     settings = SearchSettings(name, options={"no_option": 3})
-    method_of(name).plan(settings, judging().space, 2, problems)
+    find_method(name).plan(settings, judging().space, 2, problems)
     assert len(problems) == 1
     assert problems[0].where.startswith("search.options")
 
@@ -142,7 +142,7 @@ def begin(
     hook: Hook = lambda: None,
     state: Mapping[str, Any] | None = None,
 ) -> Search:
-    return method_of(plan.method).start(
+    return find_method(plan.method).start(
         Start(judging(hook, plan.method), plan, chunk=64, state=state or {}, trials=storage)
     )
 
@@ -238,7 +238,7 @@ def searched(
     judge: Evaluator, method: str, evaluations: int, generation: int, seed: int = 0
 ) -> Outcome:
     settings = SearchSettings(method, evaluations, generation, seed)
-    return ended(method_of(method).start(Start(judge, settings))).outcome()
+    return ended(find_method(method).start(Start(judge, settings))).outcome()
 
 
 @pytest.mark.parametrize("method", ["evolution", "guided", "RandomSampler"])
@@ -303,7 +303,7 @@ def begun(
     judge: Evaluator, method: str, evaluations: int, generation: int, team: Workers
 ) -> Search:
     settings = SearchSettings(method, evaluations, generation, 3)
-    return method_of(method).start(Start(judge, settings, chunk=10_000, workers=team))
+    return find_method(method).start(Start(judge, settings, chunk=10_000, workers=team))
 
 
 def ended(search: Search, until: float = NEVER) -> Search:

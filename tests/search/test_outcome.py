@@ -11,9 +11,9 @@ import pytest
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import Archive, hypervolume
 from dse.evaluate.space import Points, Real
-from dse.search.convergence import convergence_table, marks
+from dse.search.convergence import convergence_table, list_marks
 from dse.search.diagnosis import describe_skipped
-from dse.search.outcome import outcome_of_sample, statement
+from dse.search.outcome import make_sample_outcome, state_certificate
 from tests.core_examples import brute_front, evaluator, objective
 
 JUDGE = evaluator(
@@ -31,7 +31,7 @@ def sampled(count: int, seed: int = 0) -> tuple[Points, Evaluated]:
 
 def test_front_and_convergence_against_brute_force() -> None:
     points, judged = sampled(700)
-    outcome = outcome_of_sample(JUDGE, points, judged, "x")
+    outcome = make_sample_outcome(JUDGE, points, judged, "x")
     rows = np.flatnonzero(judged.feasible)
     signed = judged.objectives * [1.0, -1.0]
     assert outcome.numbers.tolist() == list(range(700))
@@ -49,7 +49,7 @@ def test_a_design_drawn_twice_is_on_the_front_once() -> None:
     points = {"x": np.array([0.5, 0.5, 0.2]), "y": np.array([0.9, 0.9, 0.9])}
     objectives = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
     judged = Evaluated(objectives, np.zeros((3, 0)), np.ones(3, dtype=bool))
-    outcome = outcome_of_sample(JUDGE, points, judged, "x")
+    outcome = make_sample_outcome(JUDGE, points, judged, "x")
     assert outcome.numbers.tolist() == [0, 2]  # by the first draw
     assert outcome.on_front.all()  # another design with equal merits stays
     assert outcome.tally.evaluated == outcome.tally.feasible == 2
@@ -63,11 +63,11 @@ def test_infinite_merits_and_no_feasible_design() -> None:
     points = {"x": np.arange(3.0), "y": np.arange(3.0)}
     objectives = np.array([[1.0, 2.0], [math.inf, math.inf], [2.0, 3.0]])
     judged = Evaluated(objectives, np.zeros((3, 0)), np.ones(3, dtype=bool))
-    outcome = outcome_of_sample(JUDGE, points, judged, "x")
+    outcome = make_sample_outcome(JUDGE, points, judged, "x")
     assert outcome.on_front.all()
     assert outcome.convergence["hypervolume"].iloc[-1] == pytest.approx(1.0)
     nothing = Evaluated(objectives, np.zeros((3, 0)), np.zeros(3, dtype=bool))
-    outcome = outcome_of_sample(JUDGE, points, nothing, "x")
+    outcome = make_sample_outcome(JUDGE, points, nothing, "x")
     assert not outcome.on_front.any()
     assert len(outcome.convergence) == 0
 
@@ -76,14 +76,14 @@ def test_one_objective() -> None:
     judge = evaluator({"x": Real(0, 1)}, [], [objective("x")])
     points = {"x": np.array([0.4, 0.3, 0.6])}
     judged = Evaluated(points["x"][:, None], np.zeros((3, 0)), np.ones(3, dtype=bool))
-    outcome = outcome_of_sample(judge, points, judged, "x")
+    outcome = make_sample_outcome(judge, points, judged, "x")
     assert outcome.on_front.tolist() == [False, True, False]
     assert outcome.convergence["hypervolume"].iloc[-1] == 1.0
 
 
 @pytest.mark.parametrize("count", [1, 39, 19_999, 20_001, 40_000, 150_000, 10**6])
 def test_marks_are_dense_at_first_and_few_later(count: int) -> None:
-    found = marks(count)
+    found = list_marks(count)
     assert found == sorted(set(found))
     assert (found[0], found[-1]) == (1, count)
     assert len(found) <= 47
@@ -99,7 +99,7 @@ def test_the_growth_of_a_large_front_is_estimated_closely(objectives: int) -> No
     radius[-10_500:] = 1.0  # so many points do not dominate each other
     points = 2 - directions * radius[:, None]
     fronts, archive, start = [], Archive.empty(objectives), 0
-    for stop in marks(12_000):
+    for stop in list_marks(12_000):
         rows = np.arange(start, stop)
         archive = archive.merged(Archive(rows, points[rows], np.zeros((len(rows), 0))))
         fronts.append((stop, archive))
@@ -116,15 +116,16 @@ def test_the_growth_of_a_large_front_is_estimated_closely(objectives: int) -> No
 
 def test_one_design_on_the_front_is_reported_in_the_singular() -> None:
     one, two = np.array([[1.0]]), np.array([[1.0], [1.0]])
-    assert "the 1 design on the front is its whole Pareto front." in statement(
+    assert "the 1 design on the front is its whole Pareto front." in state_certificate(
         "x", 5, 5, one, 0, True
     )
-    assert "the 2 designs (1 distinct) on the front are its whole Pareto front." in statement(
-        "x", 5, 5, two, 0, True
+    assert (
+        "the 2 designs (1 distinct) on the front are its whole Pareto front."
+        in state_certificate("x", 5, 5, two, 0, True)
     )
-    part = statement("exhaustive", 5, 3, one, 0, False)
+    part = state_certificate("exhaustive", 5, 3, one, 0, False)
     assert "evaluated by exhaustive search; 1 design is non-dominated" in part
-    outcome = outcome_of_sample(JUDGE, *sampled(1), "x")
+    outcome = make_sample_outcome(JUDGE, *sampled(1), "x")
     raised = replace(outcome.tally, raised=1, evaluated=1)
     skipped = describe_skipped(replace(outcome, tally=raised))
     assert "for 1 of the 1 design that was looked at; it is left out" in skipped

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dse.evaluate.criteria import Constraint, violations
+from dse.evaluate.criteria import Constraint, measure_violations
 from dse.evaluate.evaluator import Evaluated
-from dse.result.tables import SAMPLE, cuts_of
+from dse.result.tables import SAMPLE, list_cuts
 from dse.search.diagnosis import explain_infeasibility
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
@@ -32,7 +32,7 @@ def batches(draw: st.DrawFn) -> Evaluated:
     rows = draw(st.lists(st.tuples(*[numbers] * 4), max_size=30))
     table = np.array(rows, dtype=np.float64).reshape(-1, 4)
     objectives, constrained = table[:, :1], table[:, 1:]
-    holds = (violations(CONSTRAINTS, constrained) <= 0).all(axis=1)
+    holds = (measure_violations(CONSTRAINTS, constrained) <= 0).all(axis=1)
     feasible = ~np.isnan(objectives).any(axis=1) & holds
     return Evaluated(objectives, constrained, np.asarray(feasible))
 
@@ -65,7 +65,7 @@ def test_parts_add_up_to_the_whole_in_any_order(
 def test_counts_and_least_violations_against_a_loop(evaluated: Evaluated) -> None:
     tally = part(evaluated, 0, len(evaluated.feasible))
     defined = [not math.isnan(y) for y in evaluated.objectives[:, 0]]
-    amounts = violations(CONSTRAINTS, evaluated.constrained).tolist()
+    amounts = measure_violations(CONSTRAINTS, evaluated.constrained).tolist()
     assert tally.evaluated == len(amounts)
     assert tally.undefined == defined.count(False)
     assert tally.feasible == sum(
@@ -92,7 +92,7 @@ def infeasible(
     objectives = next(iter(columns.values()))[:, None]
     index = np.arange(len(objectives))
     constrained = np.column_stack([c.value(columns, len(index)) for c in constraints])
-    holds = (violations(constraints, constrained) <= 0).all(axis=1)
+    holds = (measure_violations(constraints, constrained) <= 0).all(axis=1)
     evaluated = Evaluated(objectives, constrained, holds & ~np.isnan(objectives[:, 0]))
     assert not evaluated.feasible.any()
     message, remedy = explain_infeasibility(Tally.of(index, evaluated, constraints), constraints)
@@ -186,13 +186,13 @@ def test_undefined_and_infinite_designs_are_counted_and_not_offered() -> None:
 def test_a_sample_of_infeasible_designs_is_reported_with_the_first_constraint_of_each() -> None:
     rng = np.random.default_rng(2)
     objectives, constrained = rng.normal(size=(6_000, 1)), rng.normal(0.0, 4.0, size=(6_000, 3))
-    broken = violations(CONSTRAINTS, constrained) > 0
+    broken = measure_violations(CONSTRAINTS, constrained) > 0
     evaluated = Evaluated(objectives, constrained, np.asarray(~broken.any(axis=1)))
     numbers = np.arange(6_000) * 3 + 1
     tally = Tally.of(numbers, evaluated, CONSTRAINTS)
     none = np.zeros(6_000, dtype=bool)
     outcome = Outcome(numbers, {}, evaluated, none, tally, pd.DataFrame(), False, True, "")
-    cuts = cuts_of(CONSTRAINTS, outcome)
+    cuts = list_cuts(CONSTRAINTS, outcome)
     told = {number: k for k, cut in enumerate(cuts) for number in cut.first}
     assert len(told) == sum(len(cut.first) for cut in cuts) == SAMPLE
     for number, k in told.items():

@@ -13,7 +13,7 @@ import dse
 from dse.evaluate.space import Integer
 from dse.problems import InputError
 from dse.run import StoppedError, run
-from dse.search.base import Start, method_of
+from dse.search.base import Start, find_method
 from dse.search.outcome import Outcome
 from dse.search.workers import ALONE, BatchEvaluator, Workers
 from tests.core_examples import evaluator, model, objective
@@ -101,7 +101,7 @@ CRASH = """    import os
 
 
 def _search_bounds(study: dse.Study, workers: Workers) -> Outcome:
-    search = method_of("bound").start(Start(study.evaluator, study.plan, workers=workers))
+    search = find_method("bound").start(Start(study.evaluator, study.plan, workers=workers))
     deque(search.steps(), maxlen=0)
     return search.outcome()
 

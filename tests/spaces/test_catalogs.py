@@ -2,7 +2,7 @@
 
 import pytest
 
-from dse.model.units import read
+from dse.model.units import read_value
 from dse.study.catalog import Catalog, find_catalog, load_catalog
 
 UNITS = {
@@ -21,7 +21,7 @@ def catalog(name: str) -> Catalog:
 
 
 def figure(of: Catalog, row: str, quantity: str) -> float:
-    return read(of.rows[row].values[quantity].text, UNITS.get(quantity, "1"))
+    return read_value(of.rows[row].values[quantity].text, UNITS.get(quantity, "1"))
 
 
 def figures(of: Catalog, row: str, *quantities: str) -> tuple[float, ...]:
@@ -239,7 +239,7 @@ TABLE_I: dict[str, dict[str, float]] = {
 def test_memory_hierarchy_of_table_i() -> None:
     row = catalog("memory_hierarchies").rows["private-level1-shared-level2"]
     for unit, printed in TABLE_I.items():
-        assert {name: read(row.values[name].text, unit) for name in printed} == printed
+        assert {name: read_value(row.values[name].text, unit) for name in printed} == printed
     assert set(row.values) == {name for printed in TABLE_I.values() for name in printed}
 
 

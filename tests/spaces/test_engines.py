@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dse.model.units import read
+from dse.model.units import read_value
 from dse.study.catalog import Row, open_catalog
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ def transcribed(name: str) -> list[dict[str, str]]:
 
 
 def value(row: Row, name: str, unit: str) -> float:
-    return read(row.values[name].text, unit) if name in row.values else math.nan
+    return read_value(row.values[name].text, unit) if name in row.values else math.nan
 
 
 def test_there_are_as_many_entries_as_promised() -> None:

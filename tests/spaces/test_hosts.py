@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import hosts
 from benchmarks.measured_accuracy import BY, MEASURED
-from dse.model.units import read
+from dse.model.units import read_value
 from dse.study.catalog import find_catalog, load_catalog
 
 ROWS = load_catalog(find_catalog("hosts")).rows
@@ -18,7 +18,7 @@ def test_the_catalog_is_as_the_tables_give_it() -> None:
 
 
 def value(entry: str, quantity: str, unit: str) -> float:
-    return read(ROWS[entry].values[quantity].text, unit)
+    return read_value(ROWS[entry].values[quantity].text, unit)
 
 
 @pytest.mark.parametrize("row", hosts.rows(MEASURED / "host_series.csv"), ids=lambda r: r["entry"])

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.measured_accuracy import BY, MEASURED
 from dse.fit.measurement_fit import Fit, fit
 from dse.fit.series import read_series
-from dse.model.units import read
+from dse.model.units import read_value
 from dse.study.catalog import open_catalog
 
 ROWS = open_catalog("interface_costs").rows
@@ -22,7 +22,7 @@ FITTED = {
 
 
 def value(entry: str, quantity: str, unit: str) -> float:
-    return read(ROWS[entry].values[quantity].text, unit)
+    return read_value(ROWS[entry].values[quantity].text, unit)
 
 
 def fit_of(entry: str) -> Fit:

@@ -12,17 +12,17 @@ import pytest
 
 import dse
 from dse.cli import commands
-from dse.model import Quantity, declared
-from dse.model.units import read
+from dse.model import Quantity, list_declarations
+from dse.model.units import read_value
 from dse.problems import InputError
 from dse.study.catalog import (
     Catalog,
     Row,
-    catalogs,
     find_catalog,
+    find_near_name,
+    list_catalogs,
+    list_models,
     load_catalog,
-    models,
-    near,
     shipped_catalogs,
 )
 from dse.study.code_loading import shipped_models
@@ -72,9 +72,9 @@ def test_reads_rows_figures_and_where_each_is_from(tmp_path: Path) -> None:
         ("area", 900, "LUT", "A guide", "assumption: …"),
     ]
     assert catalog.rows["slow-card"].values["overhead"].source == "A table"
-    assert read(values["clock"].text, "Hz") == 1.16e9
-    assert read(values["area"].text, "LUT") == 900
-    assert read(catalog.rows["slow-card"].values["overhead"].text, "cycle") == 3000
+    assert read_value(values["clock"].text, "Hz") == 1.16e9
+    assert read_value(values["area"].text, "LUT") == 900
+    assert read_value(catalog.rows["slow-card"].values["overhead"].text, "cycle") == 3000
 
 
 ROW = 'about = "x"\nsource = "y"\n[row]\nabout = "z"\n'
@@ -150,7 +150,7 @@ def test_a_table_is_a_catalog(tmp_path: Path) -> None:
         "slow, small",
     )
     assert dict(second.text) == {"kernel": "AES"}
-    assert read(first.values["lane_area"].text, "LUT") == 2500
+    assert read_value(first.values["lane_area"].text, "LUT") == 2500
     assert [first.values[n].provenance for n in first.values] == ["measured", "derived"]
     assert list(second.values) == ["clocks_per_element"]
     assert second.values["clocks_per_element"].source == "A book"
@@ -249,7 +249,7 @@ def test_the_same_unit_twice_is_one(tmp_path: Path, unit: str) -> None:
     given = f'{{ value = "90 cycle/B", unit = "{unit}" }}'
     text = f'about = "x"\nsource = "y"\n[row]\nabout = "z"\ncomputational_index = {given}\n'
     found = load(tmp_path, text).rows["row"].values["computational_index"]
-    assert read(found.text, "cycle/B") == 90
+    assert read_value(found.text, "cycle/B") == 90
 
 
 def test_a_catalog_may_give_plain_numbers_and_an_override_may_not(tmp_path: Path) -> None:
@@ -281,7 +281,10 @@ NO_MODEL = {  # what relations of studies and readers take
 def declarations() -> dict[str, list[Quantity]]:
     """Return every input of the shipped models by name, as each model declares it."""
     found: dict[str, list[Quantity]] = {name: [note] for name, note in NO_MODEL.items()}
-    for name, note in {**declared(BuiltEngine), **declared(NativeResources)}.items():
+    for name, note in {
+        **list_declarations(BuiltEngine),
+        **list_declarations(NativeResources),
+    }.items():
         assert isinstance(note, Quantity)
         found[name] = [note]
     for model in shipped_models():
@@ -304,7 +307,7 @@ ROWS = [
 def test_every_figure_of_a_row_is_a_quantity(row: Row) -> None:
     for name, figure in row.values.items():
         for quantity in DECLARED[name]:
-            value = read(figure.text, quantity.unit, CLOCK)
+            value = read_value(figure.text, quantity.unit, CLOCK)
             assert quantity.contains_all(value), f"{name} = {figure.text}: {quantity.domain()}"
 
 
@@ -317,7 +320,7 @@ def test_every_figure_of_a_row_is_a_quantity(row: Row) -> None:
     ],
 )
 def test_rows_fill_their_records(catalog: str, records: Any, beside: set[str] | None) -> None:
-    filled = {name for record in records for name in declared(record)}
+    filled = {name for record in records for name in list_declarations(record)}
     path = next(path for path in shipped_catalogs() if path.stem == catalog)
     for row in load_catalog(path).rows.values():
         assert set(row.values) <= filled
@@ -331,23 +334,23 @@ BY_ROWS = "given by rows of catalogs"
 
 
 def test_each_model_is_listed_once_by_the_package_that_names_it() -> None:
-    names = [each.model.name for each in models()]
+    names = [each.model.name for each in list_models()]
     assert len(set(names)) == len(names)
     # by a table of contents, never by a module inside of a package
     assert not [name for name in names if not re.fullmatch(r"objectives\.\w+:\w+", name)]
     packages = {name.partition(":")[0].removeprefix("objectives.") for name in names}
     assert packages >= {"communication", "logca", "machine", "partition", "sharing"}
-    for each in models():
+    for each in list_models():
         assert each.about, each.model.name
         assert list(inspect.signature(each.model.function).parameters) == list(each.model.inputs)
 
 
 def test_a_misspelt_name_has_a_nearest_one() -> None:
-    catalog = catalogs()[0].name
-    assert near(catalog[:-2] + catalog[-1]) == catalog
-    assert near("acelerate") is not None
-    assert near("granularty") == "granularity"
-    assert near("xyzzy") is None
+    catalog = list_catalogs()[0].name
+    assert find_near_name(catalog[:-2] + catalog[-1]) == catalog
+    assert find_near_name("acelerate") is not None
+    assert find_near_name("granularty") == "granularity"
+    assert find_near_name("xyzzy") is None
 
 
 def listed(capsys: pytest.CaptureFixture[str], *names: str) -> list[str]:
@@ -357,8 +360,8 @@ def listed(capsys: pytest.CaptureFixture[str], *names: str) -> list[str]:
 
 def test_a_list_has_one_line_for_each_model_and_catalog(capsys: pytest.CaptureFixture[str]) -> None:
     lines = listed(capsys)
-    told = {each.model.name: each.about for each in models()}
-    for name, about in (told | {each.name: each.about for each in catalogs()}).items():
+    told = {each.model.name: each.about for each in list_models()}
+    for name, about in (told | {each.name: each.about for each in list_catalogs()}).items():
         (line,) = [line for line in lines if line.split()[:1] == [name]]
         assert line.endswith(about)
 
@@ -372,7 +375,7 @@ def test_a_quantity_is_shown_with_who_gives_and_takes_it(
         ("outputs", lines[gives + 1 : takes], "stream_interval"),
         ("inputs", lines[takes + 1 :], "stream_interval"),
     ):
-        names = {m.model.name for m in models() if has in getattr(m.model, side)}
+        names = {m.model.name for m in list_models() if has in getattr(m.model, side)}
         assert {line.split()[0] for line in among} == names
     lines = listed(capsys, "interface_latency")
     assert "interfaces cxl-x8 500 ns" in [

@@ -12,9 +12,9 @@ import pytest
 import dse
 from dse.cli import commands
 from dse.model import Array, Floats, Quantity, model
-from dse.model.units import UnitError, read
+from dse.model.units import UnitError, read_value
 from dse.problems import InputError
-from dse.study.alternatives import alternatives
+from dse.study.alternatives import list_alternatives
 from dse.study.catalog import Catalog, Row, load_catalog, open_catalog
 from dse.study.catalog_filter import filter_catalog
 
@@ -24,7 +24,7 @@ ENGINES, HOSTS = open_catalog("engines"), open_catalog("hosts")
 def value(row: Row, name: str, unit: str) -> float:
     """Return a value of a row in a unit; NaN if the row does not have it in that kind of unit."""
     try:
-        return read(row.values[name].text, unit) if name in row.values else math.nan
+        return read_value(row.values[name].text, unit) if name in row.values else math.nan
     except UnitError:
         return math.nan
 
@@ -185,7 +185,7 @@ def test_entries_of_other_areas_are_left_out_with_a_note() -> None:
 def test_no_alternative_comes_from_outside_the_condition() -> None:
     condition = "kernel = SHA-256 and series = 7-series"
     inside = complete(filter_catalog(ENGINES, condition))
-    found = alternatives(study({"where": condition, "options": inside[:1]}))
+    found = list_alternatives(study({"where": condition, "options": inside[:1]}))
     assert sorted(found["engine"]) == sorted(inside[1:])
 
 

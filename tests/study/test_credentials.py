@@ -12,9 +12,15 @@ from click.testing import CliRunner
 import dse
 from dse.cli import commands
 from dse.problems import InputError
-from dse.result.folder import study_of
+from dse.result.folder import load_copied_study
 from dse.run import run
-from dse.study.credentials import credentials, hidden, safe_text, shown_url, url_problem
+from dse.study.credentials import (
+    hide_credentials,
+    list_credentials,
+    mask_study_text,
+    mask_url,
+    url_problem,
+)
 from tests.commands import called
 from tests.toy import written
 
@@ -41,7 +47,7 @@ def test_the_kept_text_holds_no_credential_and_means_the_same(stored: str) -> No
     inner = "\n[inputs]\nstorage = 5\nlimit = inf\n" + '[[objective]]\nmaximize = "é\\u007f\\"x"\n'
     text = stored + inner if "[" not in stored.split("\n")[0] else inner + stored
     content = tomllib.loads(text)
-    kept = safe_text(text, content, toml=True)
+    kept = mask_study_text(text, content, toml=True)
     read = tomllib.loads(kept)
     assert "Hunter2" not in kept and "H%75nter2" not in kept
     assert "Hunter2" not in repr(read)
@@ -52,9 +58,9 @@ def test_the_kept_text_holds_no_credential_and_means_the_same(stored: str) -> No
 
 def test_a_text_that_needs_no_more_stays_as_written() -> None:
     text = f"# mine\n[run]   # here\nstorage = '''{URL}'''\n[space]\nx = {{ values = [1, 2] }}\n"
-    kept = safe_text(text, tomllib.loads(text), toml=True)
+    kept = mask_study_text(text, tomllib.loads(text), toml=True)
     assert kept == text.replace("Hunter2", "***")
-    assert safe_text("# x\n", {}, toml=True) == "# x\n"
+    assert mask_study_text("# x\n", {}, toml=True) == "# x\n"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +73,7 @@ def test_a_text_that_needs_no_more_stays_as_written() -> None:
     ],
 )
 def test_no_password_of_any_url_in_the_text_is_kept(text: str) -> None:
-    kept = safe_text(text, tomllib.loads(text), toml=True)
+    kept = mask_study_text(text, tomllib.loads(text), toml=True)
     read = tomllib.loads(kept)
     assert "Hunter2" not in kept and "Hunter2" not in repr(read)
     assert read.keys() == {"study"}
@@ -84,7 +90,7 @@ def test_no_credential_in_the_run_folder(quoted: str, tmp_path: Path) -> None:
     kept = [p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()]
     assert len(kept) > 5
     assert all(b"Hunter2" not in content for content in kept)
-    assert study_of(tmp_path / "out").evaluator.space.size == 19_200
+    assert load_copied_study(tmp_path / "out").evaluator.space.size == 19_200
 
 
 def test_a_study_of_a_script_keeps_none_either() -> None:
@@ -104,26 +110,28 @@ def test_drivers_messages_are_shown_without_credentials(tmp_path: Path) -> None:
 
 
 def test_urls() -> None:
-    assert shown_url("mysql://u:p@ss/w?rd@h/d") == "mysql://u:***@h/d"
-    assert shown_url("postgresql:///dse?host=/run&user=me") == "postgresql:///dse"
-    assert shown_url("postgresql://me:secret") == "postgresql://me:***"  # without an @
-    assert shown_url("postgresql://me:secret/db?a=b") == "postgresql://me:***"
-    assert credentials("postgresql://me:secret") == {"secret"}
-    assert shown_url("postgresql://h:5432/d") == "postgresql://h:5432/d"
-    assert shown_url("postgresql://[::1]:5432/d") == "postgresql://[::1]:5432/d"
-    assert shown_url("postgresql://me@h/d") == "postgresql://me@h/d"
-    assert credentials("postgresql://me:p%40ss@h/d?connect_timeout=10") == {"p%40ss", "p@ss"}
-    assert hidden("role me failed with p@ss", "x://me:p%40ss@h") == "role me failed with ***"
+    assert mask_url("mysql://u:p@ss/w?rd@h/d") == "mysql://u:***@h/d"
+    assert mask_url("postgresql:///dse?host=/run&user=me") == "postgresql:///dse"
+    assert mask_url("postgresql://me:secret") == "postgresql://me:***"  # without an @
+    assert mask_url("postgresql://me:secret/db?a=b") == "postgresql://me:***"
+    assert list_credentials("postgresql://me:secret") == {"secret"}
+    assert mask_url("postgresql://h:5432/d") == "postgresql://h:5432/d"
+    assert mask_url("postgresql://[::1]:5432/d") == "postgresql://[::1]:5432/d"
+    assert mask_url("postgresql://me@h/d") == "postgresql://me@h/d"
+    assert list_credentials("postgresql://me:p%40ss@h/d?connect_timeout=10") == {"p%40ss", "p@ss"}
+    assert (
+        hide_credentials("role me failed with p@ss", "x://me:p%40ss@h") == "role me failed with ***"
+    )
 
 
 @pytest.mark.parametrize("split", ["Hunter2@word", "Hun@ter/22?word", "word:Hunter2@22"])
 def test_no_part_of_a_password_that_a_driver_splits_is_shown(split: str) -> None:
     url = f"postgresql://me:{split}@db.example/dse"
     last = split.rpartition("@")[2]
-    shown = hidden(f"failed to resolve host '{last}@db.example'", url)
+    shown = hide_credentials(f"failed to resolve host '{last}@db.example'", url)
     assert "failed to resolve host '***" in shown and "***@db.example'" in shown
     assert not any(part in shown for part in ("Hun", "ter", "22", "word"))
-    assert hidden("no route to db.example", url) == "no route to db.example"
+    assert hide_credentials("no route to db.example", url) == "no route to db.example"
 
 
 NO_URLS = ["", " ", "me:Hunter2@h", "postgresql://me:Hunter2@h:port/d", "postgresql://me:Hunter2"]

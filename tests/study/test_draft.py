@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.study.catalog import find_catalog, load_catalog
 from objectives.communication import load_dataflow, verdict
-from objectives.drafts.blocks import sizes
+from objectives.drafts.blocks import list_sizes
 from objectives.partition import Architecture, Workloads, block_times, cpu_time
 from tests.commands import Done, called
 
@@ -231,7 +231,7 @@ def test_blocks_take_the_time_of_the_cpu_and_sizes_end_with_all_that_could_move(
     drafted(tmp_path, "--from", PROFILES / "md5.json", "--question", "partition")
     written = tomllib.loads((tmp_path / "draft.toml").read_text())
     graph = Workloads.load(PROFILES / "md5.json").graphs[0][0]
-    assert written["space"]["accelerator_size"]["values"] == sizes(
+    assert written["space"]["accelerator_size"]["values"] == list_sizes(
         int(graph.area[graph.movable].sum())
     )
     machine = Architecture(level1_latency=2.0, cpu_efficiency=1.5)

@@ -20,10 +20,10 @@ import dse
 from dse.cli import commands
 from dse.explain.explanation import explain
 from dse.explain.recommendation import assess_changes, named_designs
-from dse.options import Single
-from dse.result.folder import read_answer, study_of
+from dse.options import SingleOption
+from dse.result.folder import load_copied_study, read_answer
 from dse.run import run
-from dse.study.study import rewritten
+from dse.study.study import rewrite_study
 from dse.terminal.documents import explain_data, output_schema
 from dse.terminal.fields import summarize_explanation, summarize_run
 from tests.commands import Done, called
@@ -171,13 +171,13 @@ def test_answers_are_short_and_json_is_all_that_a_command_writes(
     search = {"method": "evolution", "evaluations": 8, "generation": 8}
     content = {**study.content, "search": search, "constraint": []}
     out = tmp_path / "run"
-    result = run(rewritten(study, content), out, 1)
-    number = named_designs(study_of(out), result)[0]
-    (explanation,) = explain(study_of(out), result, [number])
-    changes = assess_changes(study_of(out), result)
+    result = run(rewrite_study(study, content), out, 1)
+    number = named_designs(load_copied_study(out), result)[0]
+    (explanation,) = explain(load_copied_study(out), result, [number])
+    changes = assess_changes(load_copied_study(out), result)
     shown = {
         "run": summarize_run(result, read_answer(out), "run/report.html", 80),
-        "explain": summarize_explanation(study_of(out), result, explanation, changes, 80),
+        "explain": summarize_explanation(load_copied_study(out), result, explanation, changes, 80),
         "check": _dse("check", str(path), cwd=tmp_path).stdout.splitlines(),
     }
     for command, most in {"run": 17, "explain": 30, "check": 12}.items():
@@ -312,4 +312,4 @@ def test_every_option_of_every_command_is_one_of_ours() -> None:
     assert None not in listed
     every = [p for c in listed if c for p in c.params if p.param_type_name == "option"]
     assert len(every) > 30
-    assert [p.name for p in every if not isinstance(p, Single)] == []
+    assert [p.name for p in every if not isinstance(p, SingleOption)] == []

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from dse.profile.build.chains import Chain, Step, chains_of
+from dse.profile.build.chains import Chain, ChainStep, find_chains
 from dse.profile.build.classes import COMPUTATION, classify
 from dse.profile.build.irtext import (
     BlockText,
@@ -15,7 +15,7 @@ from dse.profile.build.irtext import (
     Statement,
     split_type,
     type_size,
-    unquoted,
+    unquote_name,
 )
 from dse.profile.build.resolvers import INDIRECT
 
@@ -146,12 +146,14 @@ class Locations:
         return name, self._files.get(file, ""), line
 
 
-def successors_of(statement: Statement) -> list[str]:
+def list_successors(statement: Statement) -> list[str]:
     """Return the labels a terminator may go to, in order, repeated if it repeats them."""
-    return [unquoted(m) for m in re.findall(r'label %("(?:[^"\\]|\\.)*"|[-\w.$]+)', statement.text)]
+    return [
+        unquote_name(m) for m in re.findall(r'label %("(?:[^"\\]|\\.)*"|[-\w.$]+)', statement.text)
+    ]
 
 
-def analyse(parts: list[str | FunctionText]) -> Analysis:
+def analyse_module(parts: list[str | FunctionText]) -> Analysis:
     """Read a module.
 
     Parameters
@@ -163,35 +165,35 @@ def analyse(parts: list[str | FunctionText]) -> Analysis:
     lines = [part for part in parts if isinstance(part, str)]
     locations, result = Locations(lines), Analysis()
     aliases = {
-        unquoted(m[1]): unquoted(m[2])
+        unquote_name(m[1]): unquote_name(m[2])
         for line in lines
         if (m := re.match(r"@(\S+) = .*\balias\b.*, ptr @(\S+?)(?:,|$)", line))
     }
-    indirect = {unquoted(m[1]) for line in lines if (m := INDIRECT.match(line))}
+    indirect = {unquote_name(m[1]) for line in lines if (m := INDIRECT.match(line))}
     result.indirect = {name: name for name in indirect}
     result.indirect |= {alias: name for alias, name in aliases.items() if name in indirect}
     for line in lines:
         m = re.match(r'declare .*?@("[^"]*"|[\w.$]+)\((.*)\)', line)
-        if m and not unquoted(m[1]).startswith("llvm."):
-            result.foreign[unquoted(m[1])] = "ptr" in m[2]
-    result.file_assembly = assembled(lines)
+        if m and not unquote_name(m[1]).startswith("llvm."):
+            result.foreign[unquote_name(m[1])] = "ptr" in m[2]
+    result.file_assembly = list_assembly_labels(lines)
     for part in parts:
         if isinstance(part, FunctionText):
             _function(result, part, locations, aliases)
     return result
 
 
-def assembled(lines: Iterable[str]) -> list[str]:
+def list_assembly_labels(lines: Iterable[str]) -> list[str]:
     r"""Return the labels of the assembly at file scope that have instructions.
 
-    >>> assembled([r'module asm ".symver a, b@V1"', r'module asm "f: ret # back"'])
+    >>> list_assembly_labels([r'module asm ".symver a, b@V1"', r'module asm "f: ret # back"'])
     ['f']
     """
     found, label = dict[str, None](), "without a label"
     for line in lines:
         if not (match := re.match(r'module asm "(.*)"$', line)):
             continue
-        for part in re.split(r"[;\n]", re.sub(r"#.*|//.*", "", unquoted(f'"{match[1]}"'))):
+        for part in re.split(r"[;\n]", re.sub(r"#.*|//.*", "", unquote_name(f'"{match[1]}"'))):
             text = part.strip()
             while named := re.match(r"([\w.$]+):\s*", text):
                 label, text = named[1], text[named.end() :]
@@ -207,26 +209,26 @@ def _function(
     name, path, line = locations.function(text.location)
     system, file = bool(_SYSTEM.search(path)), PurePath(path).name
     result.functions.append(Function(text.name, name or text.name, file, path, line, first, system))
-    by_label = {unquoted(block.label): first + i for i, block in enumerate(text.blocks)}
+    by_label = {unquote_name(block.label): first + i for i, block in enumerate(text.blocks)}
     arguments = set(text.arguments)
     definitions = dict.fromkeys(arguments, first)
     uses: dict[str, dict[int, None]] = {}
-    steps: list[Step] = []
+    steps: list[ChainStep] = []
     for at, block in enumerate(text.blocks, first):
-        made = Block(number, unquoted(block.label), _line(block, locations), {})
+        made = Block(number, unquote_name(block.label), _line(block, locations), {})
         result.blocks.append(made)
         for statement in block.statements:
             names = statement.locals
             if statement.result:
-                defined = unquoted(statement.result[1:])
+                defined = unquote_name(statement.result[1:])
                 definitions[defined] = at
                 steps.append(_step(at, defined, statement, names, by_label))
             for each in names:
                 uses.setdefault(each, {})[at] = None
             _instruction(result, made, at, statement, locations, aliases)
-        targets = successors_of(block.statements[-1])
+        targets = list_successors(block.statements[-1])
         made.successors = list(dict.fromkeys(by_label[target] for target in targets))
-    result.chains += chains_of(steps)
+    result.chains += find_chains(steps)
     for name, blocks in uses.items():
         if name not in definitions:  # a label, or a type
             continue
@@ -237,14 +239,14 @@ def _function(
 
 def _step(
     at: int, name: str, statement: Statement, names: list[str], by_label: dict[str, int]
-) -> Step:
+) -> ChainStep:
     operation = statement.opcode
     if operation == "phi":
         values, blocks = zip(*statement.incoming, strict=True)
-        return Step(name, at, operation, values, tuple(by_label[block] for block in blocks))
+        return ChainStep(name, at, operation, values, tuple(by_label[block] for block in blocks))
     if operation == "call" and re.match(r"llvm\.[su](min|max)\.", statement.callee):
         operation = "minmax"
-    return Step(name, at, operation, tuple(names))
+    return ChainStep(name, at, operation, tuple(names))
 
 
 def _line(block: BlockText, locations: Locations) -> int:
@@ -273,11 +275,11 @@ def _instruction(
     name = classify(statement.opcode, callee)
     if name:
         block.instructions[name] = block.instructions.get(name, 0) + 1
-    for kind, size in accesses_of(statement, callee):
+    for kind, size in list_accesses(statement, callee):
         result.accesses.append(Access(at, kind, size, locations.line(statement.location)))
 
 
-def accesses_of(statement: Statement, callee: str) -> list[tuple[str, int]]:
+def list_accesses(statement: Statement, callee: str) -> list[tuple[str, int]]:
     """Return what an instruction does to memory, as (kind, bytes) in order."""
     opcode = statement.opcode
     if opcode == "load":

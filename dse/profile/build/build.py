@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from dse.problems import InputError, Problem
-from dse.profile.build.analysis import Analysis, analyse
+from dse.profile.build.analysis import Analysis, analyse_module
 from dse.profile.build.counters import Counters, place_counters
-from dse.profile.build.elf import with_alignments, write_sparse
-from dse.profile.build.frontend import with_inline_bodies
+from dse.profile.build.elf import align_sections, write_sparse
+from dse.profile.build.frontend import add_inline_bodies
 from dse.profile.build.hooks import Hooks
-from dse.profile.build.instrument import ALIGNMENTS, instrument
+from dse.profile.build.instrument import ALIGNMENTS, instrument_module
 from dse.profile.build.irtext import parse_module
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 _REFUSED = 3  # the exit status if modules are refused; it lists them
 _OPTNONE = re.compile(r"\b(?:optnone|noinline) ?")
@@ -64,7 +64,7 @@ def build_object(job: Job, folder: Path) -> dict[str, Any]:
     if done.returncode == _REFUSED:
         raise InputError("profile", [Problem(*each) for each in json.loads(done.stdout)])
     if done.returncode:
-        raise cannot("profile", f"LLVM cannot process the IR: {_last_error(done.stderr)}")
+        raise source_error("profile", f"LLVM cannot process the IR: {_last_error(done.stderr)}")
     tables: dict[str, Any] = json.loads(Path(job.tables).read_text())
     return tables
 
@@ -142,7 +142,7 @@ def _parsed(file: Path) -> Any:
             _allow_optimisation(line) if line.startswith("attributes #") else line
             for line in content.decode().splitlines()
         )
-        return binding.parse_assembly(with_inline_bodies(text))
+        return binding.parse_assembly(add_inline_bodies(text))
     except (RuntimeError, UnicodeDecodeError) as error:
         version = binding.llvm_version_info[0]
         said = " ".join(str(error).splitlines()[:2]).removeprefix("LLVM IR parsing error ")
@@ -182,15 +182,15 @@ def main(path: str) -> None:
         print(json.dumps(error.args))  # noqa: T201
         sys.exit(_REFUSED)
     parts = parse_module(str(module))
-    analysis = analyse(parts)
+    analysis = analyse_module(parts)
     counters = place_counters(analysis)
     hooks = Hooks(job.trace, frozenset(job.modelled))
-    text = instrument(parts, analysis, counters, hooks)
+    text = instrument_module(parts, analysis, counters, hooks)
     tables = _tables(analysis, counters, module.triple)
     Path(job.object).with_suffix(".ll").write_text(text)
     made = binding.parse_assembly(text)
     made.verify()
-    write_sparse(Path(job.object), with_alignments(machine.emit_object(made), ALIGNMENTS))
+    write_sparse(Path(job.object), align_sections(machine.emit_object(made), ALIGNMENTS))
     Path(job.tables).write_text(json.dumps(tables, default=_fields))
 
 

@@ -24,7 +24,7 @@ _REGROUPED = (
 
 
 @dataclass(slots=True)
-class Step:
+class ChainStep:
     """An instruction that gives a value, with the values that it takes.
 
     Parameters
@@ -67,7 +67,7 @@ class Chain:
     starts: list[tuple[int, int]]
 
 
-def chains_of(steps: Sequence[Step]) -> list[Chain]:
+def find_chains(steps: Sequence[ChainStep]) -> list[Chain]:
     """Return the chains of a function's loops.
 
     Parameters
@@ -83,7 +83,7 @@ def chains_of(steps: Sequence[Step]) -> list[Chain]:
     return found
 
 
-def _cycles(steps: Sequence[Step]) -> list[dict[str, Step]]:
+def _cycles(steps: Sequence[ChainStep]) -> list[dict[str, ChainStep]]:
     """Return the strongly connected parts of the graph of definitions and uses."""
     if not any(step.operation == "phi" for step in steps):
         return []
@@ -143,7 +143,7 @@ def strong_components(following: Sequence[Sequence[int]]) -> list[list[int]]:
     return parts
 
 
-def _chain(cycle: Mapping[str, Step]) -> list[Chain]:
+def _chain(cycle: Mapping[str, ChainStep]) -> list[Chain]:
     """Return the chain of a cycle, none if its length is not certain."""
     phis = [step for step in cycle.values() if step.operation == "phi"]
     starts = sorted(
@@ -164,11 +164,11 @@ def _chain(cycle: Mapping[str, Step]) -> list[Chain]:
     return [Chain(phi.block, length, starts)] if length else []
 
 
-def _time(step: Step) -> int:
+def _time(step: ChainStep) -> int:
     return int(step.operation not in _FREE)
 
 
-def _longest(cycle: Mapping[str, Step], phi: Step) -> int:
+def _longest(cycle: Mapping[str, ChainStep], phi: ChainStep) -> int:
     """Return the instructions on the longest way within a block from a phi node back to it."""
     far = {phi.name: 0}
     for step in cycle.values():  # in the block's order: operands come first
@@ -178,7 +178,7 @@ def _longest(cycle: Mapping[str, Step], phi: Step) -> int:
     return max((far.get(value, 0) for value in phi.operands if value in cycle), default=0)
 
 
-def _users(cycle: Mapping[str, Step]) -> dict[str, list[str]]:
+def _users(cycle: Mapping[str, ChainStep]) -> dict[str, list[str]]:
     users: dict[str, list[str]] = {name: [] for name in cycle}
     for step in cycle.values():
         for operand in step.operands:
@@ -187,7 +187,7 @@ def _users(cycle: Mapping[str, Step]) -> dict[str, list[str]]:
     return users
 
 
-def _has_cycle(cycle: Mapping[str, Step], without: str) -> bool:
+def _has_cycle(cycle: Mapping[str, ChainStep], without: str) -> bool:
     """Return whether a cycle remains without a value."""
     users = _users(cycle)
     waiting = {n: sum(o in cycle and o != without for o in s.operands) for n, s in cycle.items()}
@@ -202,7 +202,7 @@ def _has_cycle(cycle: Mapping[str, Step], without: str) -> bool:
     return done < len(cycle)
 
 
-def _shortest(cycle: Mapping[str, Step], phi: Step) -> int:
+def _shortest(cycle: Mapping[str, ChainStep], phi: ChainStep) -> int:
     """Return the instructions on the shortest way from a phi node back to it."""
     users = _users(cycle)
     near: dict[str, int] = {}

@@ -24,7 +24,7 @@ _OWN = re.compile(r"-(?:nostdlib(?:\+\+)?|nodefaultlibs|stdlib=.*)")
 _STEP = 0.2  # seconds between looks at the compiler
 
 
-def cxx_linking(compiler: Sequence[str], flags: Sequence[str]) -> tuple[list[str], list[str]]:
+def prepare_cxx_link(compiler: Sequence[str], flags: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the command that links C++, and the library to add behind the objects.
 
     They are the given compiler and nothing for another compiler than zig, or if `flags` choose the

@@ -102,10 +102,10 @@ WITHOUT_EFFECT = frozenset(
 )
 
 
-def is_unknown(symbol: str, modelled: Collection[str]) -> bool:
+def has_unknown_effects(symbol: str, modelled: Collection[str]) -> bool:
     """Return whether a library function with pointers may touch memory in unknown ways.
 
-    >>> is_unknown("regexec", {"memcpy"}), is_unknown("memcpy", {"memcpy"})
+    >>> has_unknown_effects("regexec", {"memcpy"}), has_unknown_effects("memcpy", {"memcpy"})
     (True, False)
     """
     name = plain_name(symbol)
@@ -131,10 +131,10 @@ _SIGNALS = ["signal", "sigaction", "bsd_signal", "sysv_signal"]
 _NUMBERED = ["syscall"]  # by its number it makes any of these
 
 
-def refuse(symbol: str) -> InputError:
+def refuse_function(symbol: str) -> InputError:
     """Return the error for a program that called a function that no profile can follow.
 
-    >>> refuse("fork").problems[0].message
+    >>> refuse_function("fork").problems[0].message
     'the program called fork: it makes processes'
     """
     for names, why, remedy in (
@@ -174,13 +174,13 @@ def refuse_parallel(symbols: Iterable[str]) -> None:
     """
     for symbol in symbols:
         if symbol in _PARALLEL:
-            raise refuse(symbol)
+            raise refuse_function(symbol)
 
 
-def forewarned(symbols: Iterable[str]) -> list[str]:
+def warn_before_run(symbols: Iterable[str]) -> list[str]:
     """Return what to say before a run of a program that could call what is refused.
 
-    >>> forewarned(["printf", "fork"])
+    >>> warn_before_run(["printf", "fork"])
     ['the program could call fork (it makes processes): it ends there, with nothing measured']
     """
     used = set(symbols)
@@ -194,7 +194,7 @@ def forewarned(symbols: Iterable[str]) -> list[str]:
     ]
 
 
-def remarks(calls: Mapping[str, int]) -> list[str]:
+def note_library_functions(calls: Mapping[str, int]) -> list[str]:
     """Return what the reader of a profile should know of library functions, by their calls."""
     found = []
     if handlers := sorted(set(_SIGNALS) & set(calls)):

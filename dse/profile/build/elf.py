@@ -33,19 +33,19 @@ class Section:
     info: int
 
 
-def kind(data: bytes) -> int:
+def file_kind(data: bytes) -> int:
     """Return RELOCATABLE, EXECUTABLE or SHARED, 0 for what is not such a file."""
     if len(data) < _HEADER.size or not data.startswith(_MAGIC):
         return 0
     return int(_HEADER.unpack_from(data)[1])
 
 
-def machine(data: bytes) -> int:
+def file_machine(data: bytes) -> int:
     """Return the processor that such a file is for, 0 for what is not such a file."""
-    return int(_HEADER.unpack_from(data)[2]) if kind(data) else 0
+    return int(_HEADER.unpack_from(data)[2]) if file_kind(data) else 0
 
 
-def sections(data: bytes) -> Iterator[Section]:
+def list_sections(data: bytes) -> Iterator[Section]:
     """Yield the sections of an ELF file in their order."""
     head = _HEADER.unpack_from(data)
     start, count, names = head[6], head[12], head[13]
@@ -58,21 +58,21 @@ def sections(data: bytes) -> Iterator[Section]:
         yield Section(name, each[1], each[4], each[5], each[6], each[7])
 
 
-def section(data: bytes, name: str) -> bytes:
+def read_section(data: bytes, name: str) -> bytes:
     """Return the content of a section, empty if there is none."""
-    if not kind(data):
+    if not file_kind(data):
         return b""
     wanted = name.encode()
     return b"".join(
         data[each.offset : each.offset + each.size]
-        for each in sections(data)
+        for each in list_sections(data)
         if each.name == wanted
     )
 
 
 def symbol_addresses(data: bytes) -> dict[str, int]:
     """Return the address of each symbol in an ELF file, none if they were stripped."""
-    headers = list(sections(data))
+    headers = list(list_sections(data))
     addresses = {}
     for table in (each for each in headers if each.kind == _SYMTAB):
         names = data[headers[table.link].offset :][: headers[table.link].size]
@@ -83,7 +83,7 @@ def symbol_addresses(data: bytes) -> dict[str, int]:
     return addresses
 
 
-def with_section(data: bytes, name: str, content: bytes) -> bytes:
+def add_section(data: bytes, name: str, content: bytes) -> bytes:
     """Return an object file with one section more, that is not loaded.
 
     Raises
@@ -91,7 +91,7 @@ def with_section(data: bytes, name: str, content: bytes) -> bytes:
     ValueError
         If the file is no object file of this kind, or has too many sections for this.
     """
-    if kind(data) != RELOCATABLE:
+    if file_kind(data) != RELOCATABLE:
         raise ValueError("not an object file in ELF, 64 bits")
     head = list(_HEADER.unpack_from(data))
     start, count, names = head[6], head[12], head[13]
@@ -111,7 +111,7 @@ def with_section(data: bytes, name: str, content: bytes) -> bytes:
     return _HEADER.pack(*head) + data[_HEADER.size :] + tail + table
 
 
-def with_alignments(data: bytes, alignments: Mapping[str, int]) -> bytes:
+def align_sections(data: bytes, alignments: Mapping[str, int]) -> bytes:
     """Return an object file some sections of which begin at multiples of larger numbers.
 
     In the file they stay where they are: what writes objects would pad it.
@@ -124,7 +124,7 @@ def with_alignments(data: bytes, alignments: Mapping[str, int]) -> bytes:
         Powers of two by section [B].
     """
     made, at = bytearray(data), _HEADER.unpack_from(data)[6]
-    for number, each in enumerate(sections(data)):
+    for number, each in enumerate(list_sections(data)):
         if wanted := alignments.get(each.name.decode()):
             place = at + number * _SECTION.size
             header = list(_SECTION.unpack_from(data, place))
@@ -145,7 +145,7 @@ def write_sparse(path: Path, data: bytes) -> None:
         file.truncate(len(data))
 
 
-def object_with(name: str, content: bytes, machine: int) -> bytes:
+def make_object(name: str, content: bytes, machine: int) -> bytes:
     """Return an object file of one section that is not loaded."""
     names = b"\0.shstrtab\0.note.GNU-stack\0"
     head = [_MAGIC + b"\x01" + bytes(9), RELOCATABLE, machine, 1, 0, 0, 0, 0]
@@ -157,7 +157,7 @@ def object_with(name: str, content: bytes, machine: int) -> bytes:
     text = _SECTION.pack(1, _STRTAB, 0, 0, _HEADER.size, len(names), 0, 0, 1, 0)
     stack = _SECTION.pack(11, _PROGBITS, 0, 0, _HEADER.size, 0, 0, 0, 1, 0)
     body = names.ljust(start - _HEADER.size, b"\0") + empty + text + stack
-    return with_section(_HEADER.pack(*head) + body, name, content)
+    return add_section(_HEADER.pack(*head) + body, name, content)
 
 
 def is_archive(data: bytes) -> bool:
@@ -165,7 +165,7 @@ def is_archive(data: bytes) -> bool:
     return data.startswith((b"!<arch>\n", b"!<thin>\n"))
 
 
-def members(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
+def list_members(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of each member of an archive; of a thin one, from their files."""
     thin, at, long = data.startswith(b"!<thin>\n"), 8, b""
     while at + 60 <= len(data):

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dse.problems import InputError, Problem
-from dse.profile.build.cxx_library import cxx_linking
+from dse.profile.build.cxx_library import prepare_cxx_link
 from dse.profile.build.toolchain import Toolchain
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 C_SUFFIXES = (".c",)
 CXX_SUFFIXES = (".cc", ".cpp", ".cxx", ".C", ".c++")
@@ -35,7 +35,7 @@ _RUNTIME = Path(__file__).parent / "runtime"
 _PROCESSOR = (b"__cpu_model", b"__cpu_features2")
 
 
-def faithful(flags: Sequence[str]) -> tuple[str, ...]:
+def flags_keeping_blocks(flags: Sequence[str]) -> tuple[str, ...]:
     """Return the flags that keep functions and blocks as the source has them.
 
     Functions are inlined if `flags` ask for it, with ``-finline-functions``.
@@ -46,13 +46,15 @@ def faithful(flags: Sequence[str]) -> tuple[str, ...]:
     return (*(() if inlines else ("-fno-inline",)), *FAITHFUL, *kept)
 
 
-def library_calls() -> list[str]:
+def flags_keeping_library_calls() -> list[str]:
     """Return the flags by which a call of a library function that is modelled stays one."""
-    return [f"-fno-builtin-{name}" for name in modelled_functions() if not name.startswith("_")]
+    return [
+        f"-fno-builtin-{name}" for name in list_modelled_functions() if not name.startswith("_")
+    ]
 
 
-def inline_bodies(compiler: Sequence[str]) -> tuple[str, ...]:
-    """Return the flags that keep the bodies of inline functions of C (:func:`with_inline_bodies`).
+def flags_keeping_inline_bodies(compiler: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags that keep bodies of inline functions of C; see :func:`add_inline_bodies`.
 
     An object of C has none for other objects, and the program may have none at all, since its own
     compiler inlines them. Older compilers than zig's cannot; C++ has its own rules.
@@ -63,7 +65,7 @@ def inline_bodies(compiler: Sequence[str]) -> tuple[str, ...]:
 _BODY = re.compile(r"(?m)^define internal (.*?)@([-\w.$]+)\.__uniq\.[0-9a-f]{32}\(")
 
 
-def with_inline_bodies(text: str) -> str:
+def add_inline_bodies(text: str) -> str:
     """Let a module's inline functions replace definitions that the program lacks."""
     names = [match[2] for match in _BODY.finditer(text)]
     if not names:
@@ -83,7 +85,7 @@ def is_cxx(sources: Sequence[Path]) -> bool:
     return any(source.suffix in CXX_SUFFIXES for source in sources)
 
 
-def modelled_functions() -> tuple[str, ...]:
+def list_modelled_functions() -> tuple[str, ...]:
     """Return the library functions whose reads and writes the runtime knows."""
     listed = [
         (_RUNTIME / f"{name}.h").read_text() for name in ("foreign", "files", "others", "refused")
@@ -131,7 +133,12 @@ def compile_to_ir(
     """
     _check_sources(sources)
     level = f"-O{optimisation}"
-    kept = [level, "-UNDEBUG", *faithful((level, *flags)), *library_calls()]
+    kept = [
+        level,
+        "-UNDEBUG",
+        *flags_keeping_blocks((level, *flags)),
+        *flags_keeping_library_calls(),
+    ]
 
     def compiled(number: int) -> Path | Problem:
         source = sources[number]
@@ -141,7 +148,14 @@ def compile_to_ir(
         compiler = toolchain.cxx if source.suffix in CXX_SUFFIXES else toolchain.c
         # the text of __FILE__ must not shift the program's other constants
         place = f"-fmacro-prefix-map={source.parent}/="
-        command = [*compiler, *kept, *inline_bodies(compiler), *toolchain.baseline, place, *flags]
+        command = [
+            *compiler,
+            *kept,
+            *flags_keeping_inline_bodies(compiler),
+            *toolchain.baseline,
+            place,
+            *flags,
+        ]
         command += ["-S", "-emit-llvm", "-o", str(target), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode or not target.is_file():
@@ -156,7 +170,7 @@ def compile_to_ir(
     return [result for result in results if isinstance(result, Path)]
 
 
-def link(line: list[str], directory: str | None = None) -> tuple[int, str]:
+def run_linker(line: list[str], directory: str | None = None) -> tuple[int, str]:
     """Run a command that links; return its exit status and its words.
 
     Options that its linker does not know, such as a map of the program, are left out.
@@ -165,16 +179,16 @@ def link(line: list[str], directory: str | None = None) -> tuple[int, str]:
         done = subprocess.run(line, capture_output=True, check=False, cwd=directory)  # noqa: S603
         said = (done.stdout + done.stderr).decode("utf-8", "replace")
         unknown = _UNSUPPORTED.search(said) if done.returncode else None
-        shorter = without_linker_argument(line, unknown[1]) if unknown else line
+        shorter = remove_linker_argument(line, unknown[1]) if unknown else line
         if shorter == line:
             return done.returncode, said
         line = shorter
 
 
-def without_linker_argument(line: list[str], unknown: str) -> list[str]:
+def remove_linker_argument(line: list[str], unknown: str) -> list[str]:
     """Return a command line without one of its ``-Wl,`` arguments.
 
-    >>> without_linker_argument(["cc", "-Wl,-z,now,-Map=a.map"], "-Map")
+    >>> remove_linker_argument(["cc", "-Wl,-z,now,-Map=a.map"], "-Map")
     ['cc', '-Wl,-z,now']
     """
     result = []
@@ -199,7 +213,7 @@ def without_linker_argument(line: list[str], unknown: str) -> list[str]:
     return result
 
 
-def processor_support(compiler: Sequence[str], inputs: Sequence[Path | str]) -> list[str]:
+def find_processor_support(compiler: Sequence[str], inputs: Sequence[Path | str]) -> list[str]:
     """Return what a link needs besides its inputs, if one of them asks for processor features.
 
     ``__builtin_cpu_supports`` and ``target_clones`` do. The library of zig lists no features, and
@@ -223,19 +237,19 @@ def link_program(
     directory: str | None = None,
 ) -> None:
     """Link object files to a program; raise InputError with the linker's words if it cannot."""
-    compiler, library = cxx_linking(toolchain.cxx, flags) if cxx else (toolchain.c, [])
+    compiler, library = prepare_cxx_link(toolchain.cxx, flags) if cxx else (toolchain.c, [])
     command = [*compiler, "-O1", "-fno-sanitize=all"]
     command += [*toolchain.baseline, *map(str, objects), "-o", str(target), *flags, "-lm"]
     given = [Path(directory or ".") / flag for flag in flags if not flag.startswith("-")]
-    command += [*processor_support(toolchain.c, [*objects, *given]), *library]
-    status, said = link(command, directory)
+    command += [*find_processor_support(toolchain.c, [*objects, *given]), *library]
+    status, said = run_linker(command, directory)
     if status and re.search(r"relocation .* out of range: .*section '\.l?bss'", said):
         message = "its static data is larger than the 2 GiB that its code can address"
-        raise cannot("profile", message, "allocate the largest arrays in the run")
+        raise source_error("profile", message, "allocate the largest arrays in the run")
     if undefined := list(dict.fromkeys(_UNDEFINED.findall(said))) if status else []:
         more = f" and {len(undefined) - 3} more" if len(undefined) > 3 else ""
         message = f"the program does not link: nothing defines {', '.join(undefined[:3])}{more}"
         remedy = "add the source, the object or the library that does: --link-flag=-lNAME"
-        raise cannot("profile", message, remedy)
+        raise source_error("profile", message, remedy)
     if status:
-        raise cannot("profile", "the program does not link:\n" + said.strip())
+        raise source_error("profile", "the program does not link:\n" + said.strip())

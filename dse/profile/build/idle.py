@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.profile.build.elf import X86_64, machine, sections
+from dse.profile.build.elf import X86_64, file_machine, list_sections
 
 _SYMBOL = np.dtype("<u4, u1, u1, <u2, <u8, <u8")  # name, kind, -, section, place in it, bytes
 _RELOCATION = np.dtype("<u8, <u4, <u4, <i8")  # place, kind, symbol, addend
@@ -54,7 +54,7 @@ _ADDITIONS = (
 )
 
 
-def without_idle(program: bytes, runtime: bytes, unread: Collection[str] = ()) -> bytes:
+def remove_idle_hooks(program: bytes, runtime: bytes, unread: Collection[str] = ()) -> bytes:
     """Return a program's object without its calls of hooks that do nothing in the runtime.
 
     Parameters
@@ -64,10 +64,10 @@ def without_idle(program: bytes, runtime: bytes, unread: Collection[str] = ()) -
     unread : collection of str
         Numbers of the runtime that nothing reads: the program adds to them in vain.
     """
-    if machine(program) != X86_64 or machine(runtime) != X86_64:
+    if file_machine(program) != X86_64 or file_machine(runtime) != X86_64:
         return program
     edits = {name: (edit,) for name, edit in _idle(runtime)} | dict.fromkeys(unread, _ADDITIONS)
-    made, found = np.frombuffer(program, np.uint8).copy(), list(sections(program))
+    made, found = np.frombuffer(program, np.uint8).copy(), list(list_sections(program))
     chosen = {i: edits[name] for i, name, _ in _symbols(program) if name in edits}
     for each in found:
         if each.kind != _RELA:
@@ -98,7 +98,7 @@ def _overwrite(
 
 def _idle(runtime: bytes) -> Iterator[tuple[str, _Edit]]:
     """Yield the functions that a call need not reach, and what to do with the call."""
-    found = list(sections(runtime))
+    found = list(list_sections(runtime))
     for _, name, symbol in _symbols(runtime):
         if symbol["f1"] & 15 == _FUNCTION and 0 < symbol["f3"] < len(found):
             start = found[symbol["f3"]].offset + int(symbol["f4"])
@@ -108,7 +108,7 @@ def _idle(runtime: bytes) -> Iterator[tuple[str, _Edit]]:
 
 def _symbols(data: bytes) -> Iterator[tuple[int, str, Any]]:
     """Yield number, name and entry of each of our symbols."""
-    found = list(sections(data))
+    found = list(list_sections(data))
     for table in found:
         if table.kind != _SYMTAB:
             continue

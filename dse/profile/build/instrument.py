@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dse.profile.build.analysis import Analysis
 from dse.profile.build.counters import Counters
 from dse.profile.build.hooks import HOOKED_SIZES, Hooks, plain_name
-from dse.profile.build.irtext import FunctionText, quoted
+from dse.profile.build.irtext import FunctionText, quote_name
 from dse.profile.build.resolvers import separate_resolvers
 from dse.profile.build.rewrite import Rewriter
 from dse.profile.build.threads import DECLARATIONS as _THREADED
@@ -72,7 +72,7 @@ ALIGNMENTS = {".data.rel.ro": 1 << 26, ".data": 1 << 24, ".bss": 1 << 24}
 _MERGEABLE = re.compile(r"\b(?:local_)?unnamed_addr (?=(?:externally_initialized )?constant )")
 
 
-def instrument(
+def instrument_module(
     parts: list[str | FunctionText],
     analysis: Analysis,
     counters: Counters,
@@ -96,9 +96,9 @@ def instrument(
             hooked = rewriter.function(part)
             out += threaded.function(part, hooked) if threaded else hooked
         elif part.startswith(("attributes #", "declare ")):
-            out.append(without_assumptions(part))
+            out.append(remove_assumptions(part))
         elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
-            out += started(part, {"c": "init", "d": "fini"}[structors[1]])
+            out += list_static_initializers(part, {"c": "init", "d": "fini"}[structors[1]])
         elif part.startswith("@"):
             part = _MERGEABLE.sub("", part)
             out += threaded.variable(part) if threaded else [part]
@@ -109,10 +109,10 @@ def instrument(
     return "\n".join([*_renamed(out, wrapped), *early, declared, *tables])
 
 
-def without_assumptions(line: str) -> str:
+def remove_assumptions(line: str) -> str:
     """Return a group of attributes, or a declaration, without what a compiler has inferred.
 
-    >>> without_assumptions("attributes #0 = { nofree memory(none) }")
+    >>> remove_assumptions("attributes #0 = { nofree memory(none) }")
     'attributes #0 = { "dse" }'
     """
     if "@llvm." in line:
@@ -141,7 +141,7 @@ def _renamed(lines: list[str], names: Mapping[str, str]) -> list[str]:
     ]
 
 
-def started(line: str, when: str) -> Iterator[str]:
+def list_static_initializers(line: str, when: str) -> Iterator[str]:
     """Yield what runs constructors or destructors of static objects.
 
     Left to llvmlite's code generator, they would go to sections that today's loaders do not read.
@@ -167,7 +167,7 @@ def _tables(analysis: Analysis, counters: Counters, hooks: Hooks) -> Iterator[st
         yield f"@__dse_{name} = hidden constant i32 {value}"
     yield f"@__dse_counts = hidden global [{counters.size} x i64] zeroinitializer"
     symbols = [RENAMED_MAIN if f.symbol == "main" else f.symbol for f in analysis.functions]
-    pointers = ", ".join(f'ptr @"{quoted(symbol)}"' for symbol in symbols)
+    pointers = ", ".join(f'ptr @"{quote_name(symbol)}"' for symbol in symbols)
     yield f"@__dse_functions = hidden constant [{own} x ptr] [{pointers}]"
     by_name = {plain_name(symbol): own + i for i, symbol in enumerate(foreign)}
     for name in sorted(hooks.modelled):

@@ -31,10 +31,10 @@ BY_VALUE = re.compile(r"\bbyval\(((?:[^()]|\([^()]*\))*)\)")
 _OPEN, _CLOSE = "([{<", ")]}>"
 
 
-def unquoted(name: str) -> str:
+def unquote_name(name: str) -> str:
     r"""Return a name without its quotes and escapes.
 
-    >>> unquoted('"a\\22b"')
+    >>> unquote_name('"a\\22b"')
     'a"b'
     """
     if not name.startswith('"'):
@@ -43,10 +43,10 @@ def unquoted(name: str) -> str:
     return raw.encode("latin-1").decode("utf-8", "replace")
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     r"""Return a name as LLVM writes it inside quotes.
 
-    >>> quoted('a"b')
+    >>> quote_name('a"b')
     'a\\22b'
     """
     return "".join(
@@ -58,10 +58,10 @@ def quoted(name: str) -> str:
     )
 
 
-def split_top(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
     """Split at the commas outside of brackets.
 
-    >>> split_top("{ i32, ptr } %a, ptr @b(i8 1, i8 2)")
+    >>> split_at_commas("{ i32, ptr } %a, ptr @b(i8 1, i8 2)")
     ['{ i32, ptr } %a', 'ptr @b(i8 1, i8 2)']
     """
     if not _NESTED.search(text):
@@ -104,10 +104,10 @@ def split_type(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def value_of(argument: str) -> str:
+def argument_value(argument: str) -> str:
     """Return the value of a typed argument, its attributes left out.
 
-    >>> value_of("ptr noundef nonnull align 8 captures(none) %b")
+    >>> argument_value("ptr noundef nonnull align 8 captures(none) %b")
     '%b'
     """
     rest = split_type(argument)[1]
@@ -180,16 +180,16 @@ class Statement:
         if _ASSEMBLY.search(self.body):
             return "asm"
         match = _CALLEE.search(self.body)
-        return unquoted(match[2]) if match and match[1] == "@" else ""
+        return unquote_name(match[2]) if match and match[1] == "@" else ""
 
     @property
     def locals(self) -> list[str]:
         """The names in it with %: values, labels and types; a pointer that it calls comes last."""
-        names = [unquoted(name) for name in _LOCAL.findall(self.body) if name]
+        names = [unquote_name(name) for name in _LOCAL.findall(self.body) if name]
         if self.opcode in ("call", "invoke") and not self.callee:
             match = _CALLEE.search(self.body)
             if match:
-                called = unquoted(match[2])
+                called = unquote_name(match[2])
                 names.remove(called)
                 names.append(called)
         return names
@@ -198,11 +198,11 @@ class Statement:
     def incoming(self) -> list[tuple[str, str]]:
         """Of a phi node the values, empty if they are constants, and the blocks they are from."""
         pairs = _INCOMING.findall(self.body)
-        return [(unquoted(value), unquoted(block)) for value, block in pairs]
+        return [(unquote_name(value), unquote_name(block)) for value, block in pairs]
 
     def operands(self) -> list[str]:
         """Return the text after the opcode, split at the outer commas."""
-        return split_top(re.sub(r"^(?:(?:atomic|volatile) )+", "", self.body))
+        return split_at_commas(re.sub(r"^(?:(?:atomic|volatile) )+", "", self.body))
 
     def arguments(self) -> list[str]:
         """Return the typed arguments of a call."""
@@ -213,7 +213,9 @@ class Statement:
         if "byval(" not in self.body:
             return []
         matches = ((each, BY_VALUE.search(each)) for each in self.arguments())
-        return [(value_of(each), size_expression(match[1])) for each, match in matches if match]
+        return [
+            (argument_value(each), size_expression(match[1])) for each, match in matches if match
+        ]
 
 
 def _arguments(text: str) -> list[str]:
@@ -227,7 +229,7 @@ def _arguments(text: str) -> list[str]:
         elif not quoted:
             level += (letter in _OPEN) - (letter in _CLOSE)
         if start and level == 0:
-            return split_top(text[start.end() : match.start()])
+            return split_at_commas(text[start.end() : match.start()])
     return []
 
 
@@ -256,7 +258,7 @@ class FunctionText:
         match = _FUNCTION.search(self.header)
         if match is None:
             raise ValueError(f"no function name in {self.header!r}")
-        return unquoted(match[1])
+        return unquote_name(match[1])
 
     @property
     def parameters(self) -> list[str]:
@@ -267,7 +269,7 @@ class FunctionText:
     def arguments(self) -> list[str]:
         """The names of its arguments, unquoted."""
         ends = (re.search(rf"%({NAME})$", each) for each in self.parameters)
-        return [unquoted(match[1]) for match in ends if match]
+        return [unquote_name(match[1]) for match in ends if match]
 
 
 def parse_module(text: str) -> list[str | FunctionText]:
@@ -277,7 +279,7 @@ def parse_module(text: str) -> list[str | FunctionText]:
     for line in text.splitlines():
         if function is None:
             if line.startswith("define "):
-                function = FunctionText(*located(line))
+                function = FunctionText(*split_location(line))
                 parts.append(function)
             else:
                 parts.append(line)
@@ -289,10 +291,10 @@ def parse_module(text: str) -> list[str | FunctionText]:
             function.blocks.append(BlockText(label[1]))
         elif line.startswith(("   ", "  ]")):
             statement = function.blocks[-1].statements[-1]
-            line, statement.location = located(line)
+            line, statement.location = split_location(line)
             statement.lines.append(line)
         elif match := _STATEMENT.match(line):
-            line, location = located(line)
+            line, location = split_location(line)
             made = Statement([line], match[1] or "", match[2], location)
             function.blocks[-1].statements.append(made)
         else:
@@ -300,10 +302,10 @@ def parse_module(text: str) -> list[str | FunctionText]:
     return parts
 
 
-def located(line: str) -> tuple[str, int]:
+def split_location(line: str) -> tuple[str, int]:
     """Return a line without its place in the source, and the number of that place or 0.
 
-    >>> located("  %i = load i32, ptr @n, align 4, !dbg !18, !tbaa !19")
+    >>> split_location("  %i = load i32, ptr @n, align 4, !dbg !18, !tbaa !19")
     ('  %i = load i32, ptr @n, align 4, !tbaa !19', 18)
     """
     match = _DEBUG.search(line)

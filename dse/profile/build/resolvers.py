@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from dse.profile.build.irtext import NAME, FunctionText, quoted, unquoted
+from dse.profile.build.irtext import NAME, FunctionText, quote_name, unquote_name
 
 INDIRECT = re.compile(rf"@({NAME}) = .*\bifunc\b.*, ptr @({NAME})")
 _CALLED = re.compile(rf"@({NAME})(?=\()")
@@ -26,10 +26,10 @@ def separate_resolvers(
 ) -> tuple[list[str | FunctionText], list[str]]:
     """Return a module whose indirect functions use copies of their resolvers, and these copies.
 
-    The copies keep their choice in the variable of :func:`choice_of`.
+    The copies keep their choice in the variable of :func:`resolver_choice`.
     """
     resolvers = {
-        unquoted(m[1]): unquoted(m[2])
+        unquote_name(m[1]): unquote_name(m[2])
         for part in parts
         if isinstance(part, str) and (m := INDIRECT.match(part))
     }
@@ -37,38 +37,38 @@ def separate_resolvers(
         return parts, []
     functions = {part.name: part for part in parts if isinstance(part, FunctionText)}
     early = _reached(set(resolvers.values()) & set(functions), functions)
-    names = {name: f'"__dse_early_{quoted(name)}"' for name in early}
+    names = {name: f'"__dse_early_{quote_name(name)}"' for name in early}
     copies = [line for name in early for line in _copied(functions[name], names)]
     for indirect, resolver in resolvers.items():
         copies += [
-            f"@{choice_of(indirect)} = internal global ptr null",
+            f"@{resolver_choice(indirect)} = internal global ptr null",
             f"define internal ptr @{_resolver_of(indirect)}() {{",
             f"  %chosen = call ptr @{names.get(resolver, _as_written(resolver))}()",
-            f"  store ptr %chosen, ptr @{choice_of(indirect)}",
+            f"  store ptr %chosen, ptr @{resolver_choice(indirect)}",
             "  ret ptr %chosen",
             "}",
         ]
     return [_redirected(part) if isinstance(part, str) else part for part in parts], copies
 
 
-def choice_of(indirect: str) -> str:
+def resolver_choice(indirect: str) -> str:
     """Return the variable with the function that a resolver chose, as LLVM writes it."""
-    return f'"__dse_choice_{quoted(indirect)}"'
+    return f'"__dse_choice_{quote_name(indirect)}"'
 
 
 def _resolver_of(indirect: str) -> str:
-    return f'"__dse_resolver_{quoted(indirect)}"'
+    return f'"__dse_resolver_{quote_name(indirect)}"'
 
 
 def _as_written(name: str) -> str:
-    return f'"{quoted(name)}"'
+    return f'"{quote_name(name)}"'
 
 
 def _redirected(line: str) -> str:
     match = INDIRECT.match(line)
     if not match:
         return line
-    return f"{line[: match.start(2)]}{_resolver_of(unquoted(match[1]))}{line[match.end(2) :]}"
+    return f"{line[: match.start(2)]}{_resolver_of(unquote_name(match[1]))}{line[match.end(2) :]}"
 
 
 def _reached(begin: set[str], functions: Mapping[str, FunctionText]) -> list[str]:
@@ -76,7 +76,7 @@ def _reached(begin: set[str], functions: Mapping[str, FunctionText]) -> list[str
     found, left = set(begin), sorted(begin)
     while left:
         for line in _body(functions[left.pop()]):
-            for name in map(unquoted, _CALLED.findall(line)):
+            for name in map(unquote_name, _CALLED.findall(line)):
                 if name in functions and name not in found:
                     found.add(name)
                     left.append(name)
@@ -93,4 +93,4 @@ def _body(function: FunctionText) -> Iterator[str]:
 def _copied(function: FunctionText, names: Mapping[str, str]) -> Iterator[str]:
     header = _COMDAT.sub("", _LINKAGE.sub("define internal ", function.header))
     for line in (header, *_body(function), "}"):
-        yield _CALLED.sub(lambda m: "@" + names.get(unquoted(m[1]), m[1]), line)
+        yield _CALLED.sub(lambda m: "@" + names.get(unquote_name(m[1]), m[1]), line)

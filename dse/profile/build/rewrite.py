@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from dse.profile.build.analysis import Analysis, accesses_of, successors_of
+from dse.profile.build.analysis import Analysis, list_accesses, list_successors
 from dse.profile.build.counters import Counters
 from dse.profile.build.hooks import HOOKED_SIZES, Hooks
 from dse.profile.build.irtext import (
@@ -15,13 +15,13 @@ from dse.profile.build.irtext import (
     BlockText,
     FunctionText,
     Statement,
+    argument_value,
     size_expression,
-    split_top,
+    split_at_commas,
     split_type,
-    unquoted,
-    value_of,
+    unquote_name,
 )
-from dse.profile.build.resolvers import choice_of
+from dse.profile.build.resolvers import resolver_choice
 
 LEAVES_AT_ONCE = ("_exit", "_Exit", "quick_exit")
 RETURNS_TWICE = ("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp")
@@ -69,12 +69,14 @@ class Rewriter:
         self._reborn = {_lifetime(s) for s in body}
         self._labels = {self._block + i: block.label for i, block in enumerate(text.blocks)}
         self._jumps = Counter(
-            (unquoted(block.label), target)
+            (unquote_name(block.label), target)
             for block in text.blocks
-            for target in successors_of(block.statements[-1])
+            for target in list_successors(block.statements[-1])
         )
         self._returns = {  # where an invoke of a library function comes back
-            successors_of(s)[0] for s in body if s.opcode == "invoke" and s.callee in self._foreign
+            list_successors(s)[0]
+            for s in body
+            if s.opcode == "invoke" and s.callee in self._foreign
         }
         yield text.header
         for at, block in enumerate(text.blocks):
@@ -109,14 +111,14 @@ class Rewriter:
 
     def _blocktext(self, block: BlockText, start: list[str]) -> Iterator[str]:
         yield f"{block.label}:"
-        label = unquoted(block.label)
+        label = unquote_name(block.label)
         counter = str(self._counters.blocks[self._block][0])
         if shared := self._counters.shared.get(self._block):
             counter = self._name()
             came = [
                 f"[ {slot}, %{self._labels[source]} ]"
                 for source, slot in shared.items()
-                for _ in range(self._jumps[unquoted(self._labels[source]), label])
+                for _ in range(self._jumps[unquote_name(self._labels[source]), label])
             ]
             yield f"  {counter} = phi i64 {', '.join(came)}"
         statements = list(block.statements)
@@ -160,14 +162,16 @@ class Rewriter:
             yield f"  call void @__dse_indirect(ptr {pointer[1]}, i32 {self._block})"
         if indirect := self._analysis.indirect.get(callee):
             chosen = self._name()
-            yield f"  {chosen} = load ptr, ptr @{choice_of(indirect)}"
+            yield f"  {chosen} = load ptr, ptr @{resolver_choice(indirect)}"
             yield f"  call void @__dse_indirect(ptr {chosen}, i32 {self._block})"
         if callee in LEAVES_AT_ONCE:
             yield "  call void @__dse_finish()"
         fixed = re.search(r"\(([^()]*)\.\.\.\) [@%]", statement.body)
         own = callee not in self._analysis.foreign
         if own and fixed:
-            yield from self._variable_arguments(statement.arguments()[len(split_top(fixed[1])) :])
+            yield from self._variable_arguments(
+                statement.arguments()[len(split_at_commas(fixed[1])) :]
+            )
         if own and (fixed or "byval(" in statement.body):
             yield f"  store i32 {self._block}, ptr @__dse_caller"
             yield f"  store i32 {self._site}, ptr @__dse_copies"
@@ -206,7 +210,7 @@ class Rewriter:
         yield from self._accesses(statement, callee)
         yield from statement.lines
         if callee.startswith("llvm.va_start"):
-            pointer = value_of(statement.arguments()[0])
+            pointer = argument_value(statement.arguments()[0])
             yield f"  call void @__dse_va_start(ptr {pointer}, i64 %__dse.varargs, {_CALLER})"
         elif (pointer := _lifetime(statement)) in self._sizes:
             yield f"  call void @__dse_clear(ptr {pointer}, i64 {self._sizes[pointer]})"
@@ -225,14 +229,14 @@ class Rewriter:
 
     def _accesses(self, statement: Statement, callee: str) -> Iterator[str]:
         if callee.startswith(_COPIES):
-            (source, length), (to, _) = places_of(statement, callee)
+            (source, length), (to, _) = access_addresses(statement, callee)
             place = f"i32 {self._site}, i32 {self._block}"
             self._site += 2
             yield f"  call void @__dse_copy(ptr {to}, ptr {source}, i64 {length}, {place})"
             return
-        kinds = accesses_of(statement, callee)
+        kinds = list_accesses(statement, callee)
         for (kind, size), (pointer, length) in zip(
-            kinds, places_of(statement, callee), strict=True
+            kinds, access_addresses(statement, callee), strict=True
         ):
             place = f"i32 {self._site}, i32 {self._block}"
             self._site += 1
@@ -247,12 +251,12 @@ class Rewriter:
 def _lifetime(statement: Statement) -> str:
     """Return the local whose lifetime begins, or ``""``."""
     if statement.opcode == "call" and "@llvm.lifetime.start" in statement.body:
-        return value_of(statement.arguments()[-1])
+        return argument_value(statement.arguments()[-1])
     return ""
 
 
-def places_of(statement: Statement, callee: str) -> list[tuple[str, str]]:
-    """Return address and bytes of each access, in the order of ``accesses_of``."""
+def access_addresses(statement: Statement, callee: str) -> list[tuple[str, str]]:
+    """Return address and bytes of each access, in the order of ``list_accesses``."""
     opcode = statement.opcode
     if opcode in ("load", "store", "atomicrmw", "cmpxchg"):
         operands = statement.operands()
@@ -263,7 +267,7 @@ def places_of(statement: Statement, callee: str) -> list[tuple[str, str]]:
         return [(pointer, size_expression(kind))] * (1 if at else 2)
     if not callee.startswith(("llvm.mem", "llvm.va_copy", "llvm.va_start")):
         return []
-    values = [value_of(argument) for argument in statement.arguments()]
+    values = [argument_value(argument) for argument in statement.arguments()]
     if callee.startswith(_COPIES):
         return [(values[1], values[2]), (values[0], values[2])]
     if callee.startswith("llvm.memset."):

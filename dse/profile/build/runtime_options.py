@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dse.problems import Problem
-from dse.profile.build.irtext import quoted
+from dse.profile.build.irtext import quote_name
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.document import CacheLevels
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 RUNTIME = Path(__file__).parent / "runtime"
 LINES = 2**22  # of a cache: 256 MiB in lines of 64 B
 
 
-def cache_problems(caches: Sequence[CacheLevels]) -> list[Problem]:
+def check_caches(caches: Sequence[CacheLevels]) -> list[Problem]:
     """Return every size that no cache can have."""
     problems: list[Problem] = []
     for number, cache in enumerate(caches):
@@ -55,10 +55,10 @@ def _power(x: int) -> bool:
     return x > 0 and x & (x - 1) == 0
 
 
-def cache_definition(caches: Sequence[CacheLevels]) -> str:
+def define_caches(caches: Sequence[CacheLevels]) -> str:
     """Return the macro that lists the caches, each with logarithms of its sizes.
 
-    >>> cache_definition([CacheLevels(l1=32768, l2=4194304, line=64)])
+    >>> define_caches([CacheLevels(l1=32768, l2=4194304, line=64)])
     'DSE_CACHES(X)=X(0,9,1,16,1,6)'
     """
     listed = []
@@ -96,7 +96,7 @@ def compile_settings(
     lines.append(f"@__dse_region = hidden constant [{len(region)} x i64] [{table}]")
     for name, text in texts.items():
         size = len(text.encode()) + 1
-        lines.append(f'@__dse_{name} = hidden constant [{size} x i8] c"{quoted(text)}\\00"')
+        lines.append(f'@__dse_{name} = hidden constant [{size} x i8] c"{quote_name(text)}\\00"')
     machine = binding.Target.from_default_triple().create_target_machine(reloc="pic")
     target.write_bytes(machine.emit_object(binding.parse_assembly("\n".join(lines))))
 
@@ -121,4 +121,4 @@ def compile_runtime(
     command += ["-c", str(RUNTIME / "runtime.c"), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise cannot("profile", "the runtime does not compile:\n" + done.stderr.strip())
+        raise source_error("profile", "the runtime does not compile:\n" + done.stderr.strip())

@@ -13,18 +13,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from dse.profile.build.analysis import Analysis, accesses_of
-from dse.profile.build.effects import is_unknown
+from dse.profile.build.analysis import Analysis, list_accesses
+from dse.profile.build.effects import has_unknown_effects
 from dse.profile.build.hooks import HOOKED_SIZES, Hooks
 from dse.profile.build.irtext import (
     NAME,
     FunctionText,
     Statement,
-    quoted,
+    quote_name,
     split_type,
-    unquoted,
+    unquote_name,
 )
-from dse.profile.build.rewrite import LEAVES_AT_ONCE, places_of
+from dse.profile.build.rewrite import LEAVES_AT_ONCE, access_addresses
 
 _THREAD_FUNCTIONS = (
     "pthread_create",
@@ -95,7 +95,7 @@ class Threaded:
         self._unknown = {
             symbol: number
             for number, (symbol, pointers) in enumerate(analysis.foreign.items())
-            if pointers and is_unknown(symbol, hooks.modelled)
+            if pointers and has_unknown_effects(symbol, hooks.modelled)
         }
         self._tables = _label_tables(parts)
         self._number = 0
@@ -114,13 +114,13 @@ class Threaded:
     def variable(self, line: str) -> Iterator[str]:
         """Yield the definition of a variable; of a table of labels, one for each copy."""
         match = _GLOBAL.match(line)
-        function = self._tables.get(unquoted(match[1])) if match else None
+        function = self._tables.get(unquote_name(match[1])) if match else None
         if match is None or function is None:
             yield line
             return
         for table, name in (
             (f"@{match[1]}", hooked_name(function)),
-            (f"@{plain_copy(unquoted(match[1]))}", plain_copy(function)),
+            (f"@{plain_copy(unquote_name(match[1]))}", plain_copy(function)),
         ):
             yield f"{table} = {_LABEL_ADDRESS.sub(f'blockaddress(@{name},', match[2])}"
 
@@ -157,18 +157,18 @@ class Threaded:
             yield from marks  # another thread may have written meanwhile
 
     def _copy(self, match: re.Match[str]) -> str:
-        name = unquoted(match[1])
+        name = unquote_name(match[1])
         return f"@{plain_copy(name)}" if name in self._own else match[0]
 
 
 def hooked_name(symbol: str) -> str:
     """Return the name of a function with hooks, as LLVM writes it."""
-    return f'"__dse_own.{quoted(symbol)}"'
+    return f'"__dse_own.{quote_name(symbol)}"'
 
 
 def plain_copy(symbol: str) -> str:
     """Return the name of the copy of a function or a table for other threads."""
-    return f'"__dse_plain.{quoted(symbol)}"'
+    return f'"__dse_plain.{quote_name(symbol)}"'
 
 
 def _around_name(header: str) -> tuple[str, str]:
@@ -186,8 +186,10 @@ def _marks(statement: Statement, callee: str) -> Iterator[str]:
         for copied, length in statement.copies():
             yield f"  call void @__dse_other_read(ptr {copied}, i64 {length})"
         return  # the copies are on the stack of this thread
-    kinds = accesses_of(statement, callee)
-    for (kind, size), (pointer, length) in zip(kinds, places_of(statement, callee), strict=True):
+    kinds = list_accesses(statement, callee)
+    for (kind, size), (pointer, length) in zip(
+        kinds, access_addresses(statement, callee), strict=True
+    ):
         if size in HOOKED_SIZES:
             yield f"  call preserve_mostcc void @__dse_other_{kind}{size}(ptr {pointer})"
         else:
@@ -225,9 +227,9 @@ def _label_tables(parts: Iterable[str | FunctionText]) -> dict[str, str]:
         match = _GLOBAL.match(part) if isinstance(part, str) else None
         labels = _LABEL_ADDRESS.search(match[2]) if match else None
         if match and labels:
-            tables[unquoted(match[1])] = unquoted(labels[1])
+            tables[unquote_name(match[1])] = unquote_name(labels[1])
     return tables
 
 
 def _replaced(line: str, names: Mapping[str, str]) -> str:
-    return re.sub(rf"@({NAME})", lambda m: "@" + names.get(unquoted(m[1]), m[1]), line)
+    return re.sub(rf"@({NAME})", lambda m: "@" + names.get(unquote_name(m[1]), m[1]), line)

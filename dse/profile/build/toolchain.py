@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from dse.problems import InputError
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 Choice = Literal["auto", "zig", "clang"]
 NEWEST_CLANG = 22  # whose IR llvmlite 0.50 reads
@@ -54,7 +54,7 @@ def find_toolchain(choice: Choice = "auto") -> Toolchain:
     if importlib.util.find_spec("llvmlite") is None:
         raise _missing("llvmlite is not installed: it reads and compiles the program's LLVM IR")
     if sys.platform != "linux":
-        raise cannot("profile", f"programs are profiled on Linux; this is {sys.platform}")
+        raise source_error("profile", f"programs are profiled on Linux; this is {sys.platform}")
     found = _zig() if choice in ("auto", "zig") else None
     if found is None and choice in ("auto", "clang"):
         found = _clang()
@@ -65,7 +65,7 @@ def find_toolchain(choice: Choice = "auto") -> Toolchain:
     return found
 
 
-def compilers() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def find_compilers() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the compilers for C and C++ and their flags for every machine, looked at no further.
 
     Raises
@@ -84,7 +84,7 @@ def _baseline(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _missing(message: str) -> InputError:
-    return cannot("profile", message, f"install with: {INSTALL}")
+    return source_error("profile", message, f"install with: {INSTALL}")
 
 
 def _zig() -> Toolchain | None:
@@ -127,7 +127,7 @@ def _fits(toolchain: Toolchain) -> None:
     reads = binding.llvm_version_info
     match = re.search(r"clang (\d+)", toolchain.version)
     if match and int(match[1]) > reads[0]:
-        raise cannot(
+        raise source_error(
             "profile",
             f"{toolchain.version} writes IR that llvmlite (LLVM {reads[0]}) cannot read",
             "install the pair: pip install 'ziglang==0.17.*' 'llvmlite==0.50.*'",

@@ -123,20 +123,20 @@ def _without(
     return tuple(kept)
 
 
-def linking(arguments: Sequence[str]) -> tuple[str, ...]:
+def link_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the arguments of a link without the output and the compiler's options.
 
-    >>> linking(["-O2", "-g", "a.o", "-o", "a", "-lm", "-Wl,--as-needed"])
+    >>> link_arguments(["-O2", "-g", "a.o", "-o", "a", "-lm", "-Wl,--as-needed"])
     ('a.o', '-lm', '-Wl,--as-needed')
     """
     return _without(arguments, _NOT_LINKED, _DROPPED_FROM_LINK)
 
 
-def level_of(flags: Sequence[str]) -> int:
+def optimisation_level(flags: Sequence[str]) -> int:
     """Return the level of optimisation that flags ask for: 1, as profiles take, if they name none.
 
-    >>> level_of(["-O2"]), level_of(["-g", "-Og"]), level_of([]), level_of(["-O0"])
-    (2, 1, 1, 0)
+    >>> [optimisation_level(flags) for flags in (["-O2"], ["-g", "-Og"], [], ["-O0"])]
+    [2, 1, 1, 0]
     """
     given = [flag[2:] for flag in flags if re.fullmatch(r"-O(?:\d|s|z|g|fast)?", flag)]
     known = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
@@ -147,13 +147,13 @@ def level_of(flags: Sequence[str]) -> int:
     )
 
 
-def expanded(arguments: Sequence[str], depth: int = 0) -> tuple[str, ...]:
+def expand_response_files(arguments: Sequence[str], depth: int = 0) -> tuple[str, ...]:
     """Return the arguments, with response files (``@FILE``) replaced by their contents."""
     result: list[str] = []
     for each in arguments:
         file = Path(each[1:])
         if each.startswith("@") and depth < 10 and file.is_file():
-            result += expanded(shlex.split(file.read_text()), depth + 1)
+            result += expand_response_files(shlex.split(file.read_text()), depth + 1)
         else:
             result.append(each)
     return tuple(result)
@@ -166,7 +166,7 @@ def read_command(arguments: Sequence[str], cxx: bool = False) -> Command:
     >>> command.mode, command.output, command.sources[0].language, command.for_ir()
     ('compile', 'a.o', 'c', ('-O2',))
     """
-    line = expanded(arguments)
+    line = expand_response_files(arguments)
     inputs: list[Input] = []
     output, language, mode, at = None, "none", "link", 0
     while at < len(line):

@@ -17,26 +17,26 @@ from pathlib import Path
 
 from dse.boundary import end_with
 from dse.profile.build import elf
-from dse.profile.build.cxx_library import cxx_linking
+from dse.profile.build.cxx_library import prepare_cxx_link
 from dse.profile.build.frontend import (
-    faithful,
-    inline_bodies,
-    library_calls,
-    link,
-    processor_support,
+    find_processor_support,
+    flags_keeping_blocks,
+    flags_keeping_inline_bodies,
+    flags_keeping_library_calls,
+    run_linker,
 )
-from dse.profile.build.toolchain import compilers
+from dse.profile.build.toolchain import find_compilers
 from dse.profile.compiler.arguments import (
     ASSEMBLY,
     C_LANGUAGES,
     CXX_LANGUAGES,
     Command,
     Input,
-    linking,
+    link_arguments,
     read_command,
 )
 from dse.profile.compiler.program import link_record
-from dse.profile.compiler.records import SECTION, Record, packed
+from dse.profile.compiler.records import SECTION, Record, pack_record
 
 _INSTRUMENTED = {*C_LANGUAGES.values(), *CXX_LANGUAGES.values()}
 _IN_ASSEMBLY = set(ASSEMBLY.values())
@@ -107,10 +107,23 @@ class Driver:
         flags = command.for_ir()
         with tempfile.TemporaryDirectory(prefix="dse-cc-") as folder:
             target = Path(folder) / "ir.bc"
-            line = [*self.compiler, "-O1", *self.plain(command), *flags, *faithful(flags)]
+            line = [
+                *self.compiler,
+                "-O1",
+                *self.plain(command),
+                *flags,
+                *flags_keeping_blocks(flags),
+            ]
             if source.language == "c":
-                line += inline_bodies(self.compiler)
-            line += [*library_calls(), "-w", "-x", source.language, "-c", "-emit-llvm"]
+                line += flags_keeping_inline_bodies(self.compiler)
+            line += [
+                *flags_keeping_library_calls(),
+                "-w",
+                "-x",
+                source.language,
+                "-c",
+                "-emit-llvm",
+            ]
             line += [source.path, "-o", str(target)]
             done = subprocess.run(  # noqa: S603
                 line, input=self.given, capture_output=True, check=False
@@ -134,7 +147,7 @@ class Driver:
                     return status
                 line[source.position] = str(target)
                 made[str(target)] = target
-            line = list(linking(line))
+            line = list(link_arguments(line))
             output = ("-o", command.output or "a.out")
             before = ("-O1", "-fno-sanitize=all", *self.baseline)
             if command.partial:
@@ -142,16 +155,16 @@ class Driver:
             record = folder / "link.o"
             about = link_record(line, made, self.cxx)
             machine = elf.AARCH64 if os.uname().machine == "aarch64" else elf.X86_64
-            sections = b"".join(packed(each) for each in about)
-            record.write_bytes(elf.object_with(SECTION, sections, machine))
+            sections = b"".join(pack_record(each) for each in about)
+            record.write_bytes(elf.make_object(SECTION, sections, machine))
             if any("version-script" in each for each in line):
                 line.append(
                     "-Wl,--undefined-version"
                 )  # as GNU ld: a script may name what is absent
             inputs = [each.path for each in read_command(line).inputs]
-            line += [str(record), *processor_support(self.compiler, inputs)]
-            compiler, library = cxx_linking(self.compiler, line)
-            status, said = link([*compiler, *before, *line, *output, *library])
+            line += [str(record), *find_processor_support(self.compiler, inputs)]
+            compiler, library = prepare_cxx_link(self.compiler, line)
+            status, said = run_linker([*compiler, *before, *line, *output, *library])
             sys.stderr.write(said)
             return status
 
@@ -168,7 +181,7 @@ def _object_of(source: str) -> str:
 def _add(target: Path, record: Record) -> None:
     """Put a record into an object; one of another kind (for another machine) stays as it is."""
     try:
-        made = elf.with_section(target.read_bytes(), SECTION, packed(record))
+        made = elf.add_section(target.read_bytes(), SECTION, pack_record(record))
     except ValueError:
         return
     other = target.with_name(f"{target.name}.{os.getpid()}")
@@ -179,7 +192,7 @@ def _add(target: Path, record: Record) -> None:
 def main(cxx: bool, arguments: Sequence[str]) -> int:
     """Compile and link as `arguments` say; return the exit status."""
     try:
-        c, plus, baseline = compilers()
+        c, plus, baseline = find_compilers()
         given = sys.stdin.buffer.read() if "-" in arguments else None
         return Driver(plus if cxx else c, baseline, cxx, given).run(arguments)
     except (Exception, KeyboardInterrupt) as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 from dse.problems import InputError, Problem
 from dse.profile.compiler.arguments import ASSEMBLY, CXX_LANGUAGES, LANGUAGES, read_command
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 DATABASE = "compile_commands.json"
 LINKED = (".o", ".a", ".so", *ASSEMBLY)
@@ -88,7 +88,7 @@ def build_mixed(
     if said is not None:
         several = "duplicate symbol: main" in said
         remedy = f"name the sources of one program after {DATABASE}" if several else ""
-        raise cannot("profile", f"the program does not link:\n{said}", remedy)
+        raise source_error("profile", f"the program does not link:\n{said}", remedy)
     return target
 
 
@@ -122,7 +122,7 @@ def _entries(database: Path, flags: tuple[str, ...]) -> Iterator[_Unit]:
             yield _Unit(source.resolve(), directory, arguments, cxx)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"is not a compilation database: {error!r}"
-        raise cannot(
+        raise source_error(
             str(database), message, "cmake writes one with CMAKE_EXPORT_COMPILE_COMMANDS"
         ) from None
 

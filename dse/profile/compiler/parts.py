@@ -9,10 +9,10 @@ from pathlib import Path
 
 from dse.profile.build.frontend import compile_to_ir, is_cxx
 from dse.profile.build.toolchain import Toolchain
-from dse.profile.compiler.arguments import level_of
+from dse.profile.compiler.arguments import optimisation_level
 from dse.profile.compiler.mixed import build_mixed, is_mixed
 from dse.profile.compiler.program import is_program, read_program
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Parts:
     notes: tuple[str, ...] = ()
 
 
-def parts_of(
+def collect_parts(
     sources: tuple[Path, ...],
     level: int,
     flags: tuple[str, ...],
@@ -68,7 +68,7 @@ def parts_of(
     if len(sources) == 1 and is_program(sources[0]):
         if flags:
             message = "the program is built: its flags cannot change any more"
-            raise cannot(str(sources[0]), message, "leave --flag out")
+            raise source_error(str(sources[0]), message, "leave --flag out")
         return _built_parts(sources[0], link_flags, folder)
     if is_mixed(sources):
         built = build_mixed(sources, folder, level, flags, link_flags)
@@ -103,7 +103,7 @@ def _built_parts(path: Path, link_flags: tuple[str, ...], folder: Path) -> Parts
         copy = folder / f"absent{i}{Path(argument).suffix or '.a'}"  # of -lNAME: an archive
         copy.write_bytes(data)
         arguments = [str(copy) if each == argument else each for each in arguments]
-    levels = Counter(level_of(each.about["flags"]) for each in linked.modules)
+    levels = Counter(optimisation_level(each.about["flags"]) for each in linked.modules)
     each_flags = {tuple(each.about["flags"]) for each in linked.modules}
     notes = [f"not instrumented: {each}" for each in linked.native]
     if len(levels) > 1:

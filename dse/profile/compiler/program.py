@@ -12,8 +12,8 @@ from typing import Any
 
 from dse.profile.build import elf
 from dse.profile.compiler.arguments import read_command
-from dse.profile.compiler.records import SECTION, Record, unpacked
-from dse.profile.errors import cannot
+from dse.profile.compiler.records import SECTION, Record, unpack_records
+from dse.profile.errors import source_error
 
 _LARGEST = 1 << 24  # bytes of a file that is copied into the program
 
@@ -116,7 +116,7 @@ def _copies(argument: str, path: Path) -> Iterator[Record]:
     if not place.is_file() or place.is_relative_to("/usr") or place.is_relative_to("/lib"):
         return
     data = place.read_bytes()
-    if len(data) <= _LARGEST and elf.kind(data) != elf.SHARED:
+    if len(data) <= _LARGEST and elf.file_kind(data) != elf.SHARED:
         yield Record("file", {"argument": argument, "path": str(place)}, data)
 
 
@@ -141,20 +141,20 @@ def _keeps(path: Path, found: _Inputs, temporary: bool) -> bool:
     data = path.read_bytes()
     if elf.is_archive(data):
         absent = []
-        for name, content in elf.members(path, data):
-            records = list(unpacked(elf.section(content, SECTION)))
+        for name, content in elf.list_members(path, data):
+            records = list(unpack_records(elf.read_section(content, SECTION)))
             if not _instrumented(records):
                 absent.append(_name_native(f"{path.name}({name})", records))
         found.native += absent
         return bool(absent)
-    records = list(unpacked(elf.section(data, SECTION)))
-    if elf.kind(data) == elf.SHARED:
+    records = list(unpack_records(elf.read_section(data, SECTION)))
+    if elf.file_kind(data) == elf.SHARED:
         ours = any(each.kind == "link" for each in records)
         (found.libraries if ours else found.native).append(
             str(path.resolve()) if ours else f"{path.name} (a shared library)"
         )
         return not ours
-    if not elf.kind(data):
+    if not elf.file_kind(data):
         return True  # such as a script of the linker
     if _instrumented(records):
         return False
@@ -180,7 +180,7 @@ def is_program(path: Path) -> bool:
     if not path.is_file() or path.stat().st_size < 64:
         return False
     with path.open("rb") as file:
-        return elf.kind(file.read(64)) in (elf.EXECUTABLE, elf.SHARED)
+        return elf.file_kind(file.read(64)) in (elf.EXECUTABLE, elf.SHARED)
 
 
 def read_program(path: Path) -> Linked:
@@ -196,11 +196,11 @@ def read_program(path: Path) -> Linked:
 
 def _read(path: Path, seen: set[str]) -> Linked:
     seen.add(str(path.resolve()))
-    records = list(unpacked(elf.section(path.read_bytes(), SECTION)))
+    records = list(unpack_records(elf.read_section(path.read_bytes(), SECTION)))
     link = next((each for each in reversed(records) if each.kind == "link"), None)
     if link is None:
         message = "it was not linked by dse profile cc"
-        raise cannot(str(path), message, 'build it again, such as: make CC="dse profile cc"')
+        raise source_error(str(path), message, 'build it again, such as: make CC="dse profile cc"')
     about: Mapping[str, Any] = link.about
     modules = [each for each in records if each.kind == "module"]
     objects = [each.data for each in records if each.kind == "object"]
@@ -216,7 +216,7 @@ def _read(path: Path, seen: set[str]) -> Linked:
         library = _moved(Path(name), path)
         if library is None:
             message = f"its library {name} no longer exists"
-            raise cannot(str(path), message, f"put {Path(name).name} next to the program")
+            raise source_error(str(path), message, f"put {Path(name).name} next to the program")
         seen.add(name)
         part = _read(library, seen)
         modules += part.modules
@@ -225,11 +225,11 @@ def _read(path: Path, seen: set[str]) -> Linked:
         arguments += _of_library(part)
         absent |= {os.path.join(part.directory, each): part.absent[each] for each in part.absent}
     if not modules:
-        raise cannot(str(path), "nothing of it was compiled from C or C++ by dse profile cc")
+        raise source_error(str(path), "nothing of it was compiled from C or C++ by dse profile cc")
     for each in read_command(arguments).inputs:
         if each.path not in absent and not (Path(about["directory"]) / each.path).is_file():
             message = f"{each.path}, which it is linked with, is not there any more"
-            raise cannot(str(path), message, "build it again")
+            raise source_error(str(path), message, "build it again")
     cxx = about["cxx"] or any(each.about["cxx"] for each in modules)
     unique = {(each.about["source"], each.data): each for each in modules}
     return Linked(

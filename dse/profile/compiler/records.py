@@ -41,10 +41,10 @@ class Record:
     data: bytes = b""
 
 
-def packed(record: Record) -> bytes:
+def pack_record(record: Record) -> bytes:
     """Return a record as bytes of the section.
 
-    >>> [each] = unpacked(packed(Record("native", {"source": "a.s"})))
+    >>> [each] = unpack_records(pack_record(Record("native", {"source": "a.s"})))
     >>> each.kind, each.about["source"]
     ('native', 'a.s')
     """
@@ -53,7 +53,7 @@ def packed(record: Record) -> bytes:
     return _MAGIC + _SIZES.pack(len(about), len(data)) + about + data
 
 
-def unpacked(section: bytes) -> Iterator[Record]:
+def unpack_records(section: bytes) -> Iterator[Record]:
     """Yield the records of a section; skip the bytes between them."""
     at = section.find(_MAGIC)
     while at >= 0:

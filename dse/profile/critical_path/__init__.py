@@ -3,6 +3,6 @@
 * ``weights``: the cycles of operations
 * ``control``: control dependence, and variables that only count
 * ``rewrite``: the text of a module whose functions keep times
-* ``build``: the program with times
-* ``measure``: its run, and the result
+* ``build``: the program with times, and the process that builds it
+* ``measure``: its run, and the critical paths that result
 """

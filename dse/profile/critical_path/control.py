@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dse.profile.build.analysis import successors_of
-from dse.profile.build.irtext import FunctionText, Statement, unquoted
+from dse.profile.build.analysis import list_successors
+from dse.profile.build.irtext import FunctionText, Statement, unquote_name
 
 _STEPS = ("add", "sub", "getelementptr")
 
@@ -41,16 +41,16 @@ class Flow:
 
 def find_flow(function: FunctionText) -> Flow:
     """Return the flow of control of a function."""
-    labels = {unquoted(block.label): i for i, block in enumerate(function.blocks)}
+    labels = {unquote_name(block.label): i for i, block in enumerate(function.blocks)}
     following = [
-        sorted({labels[name] for name in successors_of(block.statements[-1])})
+        sorted({labels[name] for name in list_successors(block.statements[-1])})
         for block in function.blocks
     ]
     ends = [block.statements[-1].opcode == "unreachable" for block in function.blocks]
     likely = [[to for to in targets if not ends[to]] or targets for targets in following]
     for i, block in enumerate(function.blocks):
         if block.statements[-1].opcode == "invoke":
-            likely[i] = likely[i] and [labels[successors_of(block.statements[-1])[0]]]
+            likely[i] = likely[i] and [labels[list_successors(block.statements[-1])[0]]]
     loops = _find_loops(following)
     return Flow(
         tuple(_controllers(likely)),
@@ -169,7 +169,7 @@ def _inductions(
     function: FunctionText, labels: Mapping[str, int], loops: Mapping[int, _Loop]
 ) -> dict[str, frozenset[str]]:
     defined = {
-        unquoted(s.result[1:]): (i, s)
+        unquote_name(s.result[1:]): (i, s)
         for i, block in enumerate(function.blocks)
         for s in block.statements
         if s.result
@@ -179,7 +179,7 @@ def _inductions(
         for statement in function.blocks[header].statements:
             if statement.opcode != "phi":
                 break
-            name = unquoted(statement.result[1:])
+            name = unquote_name(statement.result[1:])
             incoming = statement.incoming
             values = [value for value, source in incoming if labels[source] in latches]
             steps = {_step(value, name, defined, body) for value in values}

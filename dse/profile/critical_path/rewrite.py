@@ -15,21 +15,21 @@ import functools
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from dse.profile.build.analysis import successors_of
+from dse.profile.build.analysis import list_successors
 from dse.profile.build.instrument import (
     RENAMED_MAIN,
-    started,
-    without_assumptions,
+    list_static_initializers,
+    remove_assumptions,
 )
 from dse.profile.build.irtext import (
     BlockText,
     FunctionText,
     Statement,
-    quoted,
+    argument_value,
+    quote_name,
     size_expression,
     split_type,
-    unquoted,
-    value_of,
+    unquote_name,
 )
 from dse.profile.build.resolvers import separate_resolvers
 from dse.profile.build.rewrite import LEAVES_AT_ONCE, RETURNS_TWICE
@@ -75,9 +75,9 @@ def insert_times(parts: list[str | FunctionText]) -> str:
             out += _Rewriter(part, number, own).lines()
             number += 1
         elif part.startswith(("attributes #", "declare ")):
-            out.append(without_assumptions(_PROCESSOR.sub("", part)))
+            out.append(remove_assumptions(_PROCESSOR.sub("", part)))
         elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
-            out += started(part, {"c": "init", "d": "fini"}[structors[1]])
+            out += list_static_initializers(part, {"c": "init", "d": "fini"}[structors[1]])
         else:
             out.append(part)
     text = "\n".join([*out, *early, _DECLARATIONS])
@@ -92,18 +92,23 @@ class _Rewriter:
         self._function, self._number, self._own = function, number, own
         self._flow: Flow = find_flow(function)
         body = [s for block in function.blocks for s in block.statements]
-        self._values = {*function.arguments, *(unquoted(s.result[1:]) for s in body if s.result)}
-        self._labels = {unquoted(b.label): i for i, b in enumerate(function.blocks)}
-        self._unwound = {unquoted(s.result[1:]) for s in body if s.opcode == "invoke" and s.result}
+        self._values = {
+            *function.arguments,
+            *(unquote_name(s.result[1:]) for s in body if s.result),
+        }
+        self._labels = {unquote_name(b.label): i for i, b in enumerate(function.blocks)}
+        self._unwound = {
+            unquote_name(s.result[1:]) for s in body if s.opcode == "invoke" and s.result
+        }
         self._arrivals = {  # where an invoke comes back: the value that it gives
-            successors_of(s)[0]: unquoted(s.result[1:])
+            list_successors(s)[0]: unquote_name(s.result[1:])
             for s in body
             if s.opcode == "invoke" and s.result
         }
         sets = [s for s in dict.fromkeys(self._flow.controllers) if s]
         self._slots = {s: f'%"__dse.slot.{i}"' for i, s in enumerate(sets)}
         self._homes = {
-            unquoted(s.result[1:]): i
+            unquote_name(s.result[1:]): i
             for i, block in enumerate(function.blocks)
             for s in block.statements
             if s.result
@@ -131,10 +136,10 @@ class _Rewriter:
                 pad = statements.pop(0)
                 yield from pad.lines
                 yield "  call void @__dse_resume(i32 %__dse.depth)"
-                yield self._defined(unquoted(pad.result[1:]), _ZERO)
+                yield self._defined(unquote_name(pad.result[1:]), _ZERO)
             if at == 0:
                 yield from self._entry()
-            if arrived := self._arrivals.get(unquoted(block.label)):
+            if arrived := self._arrivals.get(unquote_name(block.label)):
                 yield from self._store(self._load("@__dse_returned"), self._time_slot(arrived))
             yield from self._block(at, block, statements)
         yield "}"
@@ -169,10 +174,10 @@ class _Rewriter:
         return f"%__dse.{self._fresh}"
 
     def _time_name(self, value: str) -> str:
-        return f'%"{quoted(value)}!t"'
+        return f'%"{quote_name(value)}!t"'
 
     def _time_slot(self, value: str) -> str:
-        return f'%"{quoted(value)}!slot"'
+        return f'%"{quote_name(value)}!slot"'
 
     def _defined(self, value: str, time: str) -> str:
         return f"  {self._time_name(value)} = or {_TIME} {time}, {_ZERO}"
@@ -236,15 +241,15 @@ class _Rewriter:
     # ---- blocks
 
     def _phi(self, phi: Statement) -> str:
-        name = unquoted(phi.result[1:])
+        name = unquote_name(phi.result[1:])
         entered = self._flow.inductions.get(name)
         pairs = []
         for _, source in phi.incoming:
             if entered is not None and source not in entered:
                 time = self._time_name(name)
             else:
-                time = f'%"{quoted(name)}!from!{quoted(source)}"'
-            pairs.append(f'[ {time}, %"{quoted(source)}" ]')
+                time = f'%"{quote_name(name)}!from!{quote_name(source)}"'
+            pairs.append(f'[ {time}, %"{quote_name(source)}" ]')
         return f"  {self._time_name(name)} = phi {_TIME} {', '.join(pairs)}"
 
     def _block(self, at: int, block: BlockText, statements: list[Statement]) -> Iterator[str]:
@@ -282,7 +287,7 @@ class _Rewriter:
         yield from lines
         yield from statement.lines
         if statement.result:
-            yield self._defined(unquoted(statement.result[1:]), time)
+            yield self._defined(unquote_name(statement.result[1:]), time)
         if statement.opcode in ("store", "atomicrmw", "cmpxchg"):
             yield f"  store {_TIME} {time}, ptr %__dse.room, {_ALIGN}"
             pointer, size = self._place(statement)
@@ -307,7 +312,7 @@ class _Rewriter:
         callee = re.sub(r"^(llvm\.mem\w+).*", r"\1", statement.callee)
         if callee not in _COPIES and callee not in _FILLS:
             return
-        values = [value_of(argument) for argument in statement.arguments()]
+        values = [argument_value(argument) for argument in statement.arguments()]
         if callee in _COPIES:
             yield f"  call void @__dse_copied(ptr {values[0]}, ptr {values[1]}, i64 {values[2]})"
             return
@@ -325,8 +330,8 @@ class _Rewriter:
     def _before_call(self, statement: Statement, control: str) -> Iterator[str]:
         arguments = statement.arguments()
         for i, argument in enumerate(arguments[:_ARGUMENTS]):
-            value = value_of(argument)
-            lines, time = self._times([unquoted(value[1:])] if value.startswith("%") else [])
+            value = argument_value(argument)
+            lines, time = self._times([unquote_name(value[1:])] if value.startswith("%") else [])
             yield from lines
             place = f"getelementptr ([{_ARGUMENTS} x {_TIME}], ptr @__dse_passed, i32 0, i32 {i})"
             yield f"  store {_TIME} {time}, ptr {place}, {_ALIGN}"
@@ -343,7 +348,7 @@ class _Rewriter:
         if statement.callee == "asm":
             yield from statement.lines
             if statement.result:
-                yield self._defined(unquoted(statement.result[1:]), control)
+                yield self._defined(unquote_name(statement.result[1:]), control)
             return
         yield from self._before_call(statement, control)
         if "musttail call" in statement.lines[0]:
@@ -357,13 +362,13 @@ class _Rewriter:
         if statement.result:
             lines, time = self._load("@__dse_returned")
             yield from lines
-            yield self._defined(unquoted(statement.result[1:]), time)
+            yield self._defined(unquote_name(statement.result[1:]), time)
         lines, time = self._times([], control)
         yield from self._moved(statement, time)
 
     def _end(self, at: int, block: BlockText, statement: Statement, control: str) -> Iterator[str]:
         """Yield the end of a block: times for its branch, and the branch."""
-        targets = list(dict.fromkeys(successors_of(statement)))
+        targets = list(dict.fromkeys(list_successors(statement)))
         decided = control
         if statement.opcode in ("br", "switch", "indirectbr") and len(targets) > 1:
             lines, decided = self._times(statement.locals, control)
@@ -391,11 +396,11 @@ class _Rewriter:
 
     def _outgoing(self, block: BlockText, target: str, decided: str) -> Iterator[str]:
         """Yield the times of the values that phi nodes of a target take from this block."""
-        source = unquoted(block.label)
+        source = unquote_name(block.label)
         for phi in self._function.blocks[self._labels[target]].statements:
             if phi.opcode != "phi":
                 break
-            name = unquoted(phi.result[1:])
+            name = unquote_name(phi.result[1:])
             entered = self._flow.inductions.get(name)
             if entered is not None and source not in entered:
                 continue
@@ -403,5 +408,5 @@ class _Rewriter:
             names = [] if value in self._unwound else [value]
             lines, time = self._times(names, decided)
             yield from lines
-            label = f'%"{quoted(name)}!from!{quoted(source)}"'
+            label = f'%"{quote_name(name)}!from!{quote_name(source)}"'
             yield f"  {label} = or {_TIME} {time}, {_ZERO}"

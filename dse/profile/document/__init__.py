@@ -1,6 +1,7 @@
 """The profile as a document: the other layers write or show it, models read it.
 
-``schema`` has the fields, ``check`` what must hold of them, ``profile`` reads and writes the file.
+``schema`` has the classes of the fields and the `Document` of them all. ``check`` has the problems
+of fields and references. ``profile`` has `Profile`, a document that reads and writes its file.
 ``callgrind`` reads the costs that valgrind writes.
 """
 

@@ -12,7 +12,7 @@ from dse.boundary import reader
 from dse.problems import InputError, check_regular
 from dse.profile.document.check import WRITTEN, field_problems, reference_problems
 from dse.profile.document.schema import Document
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 FORMAT_VERSION = 4
 
@@ -37,18 +37,18 @@ class Profile(Document):
             check_regular(Path(path), _BYTES)
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
-            raise cannot(str(path), error.strerror or str(error)) from None
+            raise source_error(str(path), error.strerror or str(error)) from None
         except UnicodeDecodeError as error:
             message = f"this is not a profile, for it is not UTF-8 text: {error}"
-            raise cannot(str(path), message, WRITTEN) from None
+            raise source_error(str(path), message, WRITTEN) from None
         except ValueError as error:
-            raise cannot(
+            raise source_error(
                 str(path), f"this is not a profile, for it is not JSON: {error}", WRITTEN
             ) from None
         if not isinstance(content, dict) or content.get("format") != "dse profile":
-            raise cannot(str(path), "this is not a profile", WRITTEN)
+            raise source_error(str(path), "this is not a profile", WRITTEN)
         if content.get("version") != FORMAT_VERSION:
-            raise cannot(
+            raise source_error(
                 str(path),
                 f"this is version {content.get('version')!r} of the profile format",
                 _other_version(content.get("version")),

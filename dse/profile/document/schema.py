@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dse.model.values import percent, plural
+from dse.model.values import plural, show_percent
 
 CONSTANTS = "(constants)"
 PROGRAM_INPUT = "(input)"
@@ -312,7 +312,7 @@ class Threads(_Part):
         there = f"{threads} ({', '.join(named)}{more})"
         if self.cpu_fraction is None:
             return f"the profile does not contain {there}, and their CPU time is unknown"
-        part = f"{percent(self.cpu_fraction)} of the CPU time"
+        part = f"{show_percent(self.cpu_fraction)} of the CPU time"
         if self.most:
             return f"most of the program is not in this profile: {part} is in {there}"
         return f"the profile does not contain {there}, with {part}"

@@ -17,7 +17,7 @@ from dse.problems import InputError
 from dse.profile.build.build import load_modules
 from dse.profile.build.elf import symbol_addresses, write_sparse
 from dse.profile.build.frontend import link_program
-from dse.profile.build.instrument import started
+from dse.profile.build.instrument import list_static_initializers
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.compiler.parts import Parts
 from dse.profile.document.callgrind import read_callgrind_costs
@@ -129,7 +129,11 @@ def main(target: str) -> None:
         if line.startswith("attributes #"):  # zig keeps frame pointers, usual compilers do not
             line = line.replace('"frame-pointer"="all"', '"frame-pointer"="none"')
         structors = re.match(r"@llvm\.global_([cd])tors = ", line)
-        lines += started(line, {"c": "init", "d": "fini"}[structors[1]]) if structors else [line]
+        lines += (
+            list_static_initializers(line, {"c": "init", "d": "fini"}[structors[1]])
+            if structors
+            else [line]
+        )
     write_sparse(Path(target), machine.emit_object(binding.parse_assembly("\n".join(lines))))
 
 

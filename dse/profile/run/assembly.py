@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dse.model.values import plural
 from dse.profile.build.classes import CLASSES, COMPUTATION
-from dse.profile.build.effects import is_unknown, remarks
+from dse.profile.build.effects import has_unknown_effects, note_library_functions
 from dse.profile.build.hooks import plain_name
 from dse.profile.build.library_io import does_io
 from dse.profile.document import (
@@ -39,7 +39,7 @@ from dse.profile.document import (
 from dse.profile.run.crossings import crossings
 from dse.profile.run.names import function_names
 from dse.profile.run.result import Result
-from dse.profile.run.tree import folded_tree
+from dse.profile.run.tree import fold_tree
 
 WORD = 4  # bytes of memory that count together in a working set, unless chunks are larger
 
@@ -64,7 +64,7 @@ class Assembly:
         counts = result.sections["counts"].astype(np.int64)
         self.executions = [int(counts[slots].sum()) for slots in tables["counters"]]
         self.edge_counts = [int(counts[slots].sum()) for _, _, slots in tables["edges"]]
-        self.tree = folded_tree(result.nodes, self.names)
+        self.tree = fold_tree(result.nodes, self.names)
         self.contexts, self.inclusive = self.tree.contexts, self.tree.inclusive
         self.foreign_calls = self._foreign_calls()
 
@@ -302,7 +302,9 @@ class Assembly:
         functions = [
             Unmodelled(name=self.names[len(self.own) + i], calls=calls)
             for i, (symbol, calls) in enumerate(zip(self.foreign, self.foreign_calls, strict=True))
-            if self.tables["foreign"][symbol] and calls and is_unknown(symbol, self.modelled)
+            if self.tables["foreign"][symbol]
+            and calls
+            and has_unknown_effects(symbol, self.modelled)
         ]
         return Unaccounted(
             bytes=unknown, share=unknown / traffic if traffic else 0.0, functions=tuple(functions)
@@ -339,7 +341,7 @@ class Assembly:
 
     def _notes(self, run: Run, region: str | None) -> list[str]:
         calls = dict(zip(self.foreign, self.foreign_calls, strict=True))
-        notes = [*self._assembly_notes(), *remarks(calls)]
+        notes = [*self._assembly_notes(), *note_library_functions(calls)]
         if loaded := [Path(name).name for name in self.result.loaded]:
             notes.append(f"not instrumented: {', '.join(loaded)} (loaded by dlopen)")
         if not run.complete:

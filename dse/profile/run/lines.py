@@ -11,7 +11,7 @@ _LONGEST = 160  # letters that are kept of a line
 _INLINING = ("-finline", "-flto")
 
 
-def with_lines(profile: Profile, sources: Sequence[Path], paths: Iterable[str]) -> Profile:
+def add_lines(profile: Profile, sources: Sequence[Path], paths: Iterable[str]) -> Profile:
     """Return the profile with the text of the lines in which blocks that ran begin.
 
     A name must identify one file: two files of one name are left out. If functions are inlined, a

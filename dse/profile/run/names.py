@@ -17,24 +17,24 @@ ORIGINS = (CONSTANTS, PROGRAM_INPUT, UNKNOWN, THREADS, START)
 def function_names(tables: dict[str, Any]) -> list[str]:
     """Return the name of every function by number: the program's, the library's, the origins."""
     functions = tables["functions"]
-    spelled = demangled([f["symbol"] for f in functions])
+    spelled = demangle_names([f["symbol"] for f in functions])
     own = [
         text if text != f["symbol"] else _scope(f["symbol"], f["name"]) + f["name"]
         for text, f in zip(spelled, functions, strict=True)
     ]
     files = [f["file"].rsplit("/", 1)[-1] for f in functions]
-    foreign = demangled([plain_name(symbol) for symbol in tables["foreign"]])
-    return [*unique([*own, *foreign], [*files, *("library" for _ in foreign)]), *ORIGINS]
+    foreign = demangle_names([plain_name(symbol) for symbol in tables["foreign"]])
+    return [*make_names_unique([*own, *foreign], [*files, *("library" for _ in foreign)]), *ORIGINS]
 
 
-def demangled(symbols: Sequence[str]) -> list[str]:
+def demangle_names(symbols: Sequence[str]) -> list[str]:
     """Return C++ symbols as written in the source, others and all unknown ones as they are.
 
-    >>> demangled(["main"])
+    >>> demangle_names(["main"])
     ['main']
     """
     spell = _demangler()
-    return [tidied(spell(symbol)) if symbol.startswith("_Z") else symbol for symbol in symbols]
+    return [tidy_name(spell(symbol)) if symbol.startswith("_Z") else symbol for symbol in symbols]
 
 
 _MEMBER = "1xEv"  # ends the symbol of a nested function x()
@@ -52,19 +52,19 @@ def _scope(symbol: str, name: str) -> str:
         return ""
     itself = re.compile(rf"::{re.escape(name.partition('<')[0])}(?:<.*>)?::$")
     begins = (symbol[:end] + _MEMBER for end in range(len(symbol), 3, -1))
-    for text in demangled([begin.replace("_ZNK", "_ZN", 1) for begin in begins]):
+    for text in demangle_names([begin.replace("_ZNK", "_ZN", 1) for begin in begins]):
         scope = text.removesuffix("x()")
         if scope.endswith("::") and "_Z" not in scope and not itself.search(scope):
             return scope
     return ""
 
 
-def tidied(name: str) -> str:
+def tidy_name(name: str) -> str:
     """Leave out of a C++ name what its source leaves out: defaults, inline namespaces, ABI tags.
 
-    >>> tidied("std::__1::vector<int, std::__1::allocator<int> >::size[abi:nie220108]() const")
+    >>> tidy_name("std::__1::vector<int, std::__1::allocator<int> >::size[abi:nie220108]() const")
     'std::vector<int>::size() const'
-    >>> tidied("std::__1::basic_string<char, std::__1::char_traits<char>>::clear()")
+    >>> tidy_name("std::__1::basic_string<char, std::__1::char_traits<char>>::clear()")
     'std::string::clear()'
     """
     name = re.sub(r"\[abi:\w+\]|(?<=std::)__1::", "", name)
@@ -99,10 +99,10 @@ def _demangler() -> Callable[[str], str]:
     return spell
 
 
-def unique(names: Sequence[str], files: Sequence[str]) -> list[str]:
+def make_names_unique(names: Sequence[str], files: Sequence[str]) -> list[str]:
     """Make function names unique: by their file, then by a number.
 
-    >>> unique(["f", "f", "g"], ["a.c", "b.c", "a.c"])
+    >>> make_names_unique(["f", "f", "g"], ["a.c", "b.c", "a.c"])
     ['f (a.c)', 'f (b.c)', 'g']
     """
     often = Counter(names)

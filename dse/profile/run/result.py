@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 NODE = np.dtype(
     [
@@ -94,7 +94,7 @@ def read_result(path: Path) -> Result:
         at += size * count
         ended = name == "end"
     if not ended:
-        raise cannot(
+        raise source_error(
             "profile",
             "the program ended without leaving a result",
             "it was killed, replaced itself, or there was no room to write; nothing was measured",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from dse.profile.errors import cannot
+from dse.profile.errors import source_error
 
 POLL = 0.05  # seconds between looks at the program's memory
 GRACE = 20.0  # seconds for a stopped program to write its result
@@ -81,7 +81,7 @@ def run_program(
         )
     except OSError as error:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        raise cannot("profile", f"the program does not start: {error.strerror}") from None
+        raise source_error("profile", f"the program does not start: {error.strerror}") from None
     stopped = ""
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

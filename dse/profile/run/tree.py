@@ -23,7 +23,7 @@ class Folded(NamedTuple):
     """Computation with callees, by function."""
 
 
-def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> Folded:
+def fold_tree(nodes: NDArray[Any], names: Sequence[str]) -> Folded:
     """Return the call tree of a run.
 
     Parameters

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dse.model.values import percent, plural
+from dse.model.values import plural, show_percent
 from dse.profile.document import Block, Function, Profile
 from dse.profile.show.graph import Box, colour, draw
 from dse.profile.show.text import (
     block_work,
+    describe_library,
     hot_functions,
-    library_words,
     parallelism,
-    short,
+    shorten_name,
     thread_lines,
 )
 from dse.report.page_assets import policy, style
@@ -66,26 +66,26 @@ def page(profile: Profile) -> str:
         own_style=Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8")),  # noqa: S704
         script=Markup(script),  # noqa: S704
         policy=policy([script]),
-        figures=key_figures(profile),
+        figures=list_key_numbers(profile),
         ran=ran,
         lines=hot_lines(profile),
-        title=titled(profile.program.sources),
+        title=program_title(profile.program.sources),
         functions=function_rows(profile),
         timed=any(f.critical_path for f in profile.functions),
         counted=profile.run.libraries_counted,
         parallelism=parallelism,
         few=FEW,
-        library=library_words(profile),
+        library=describe_library(profile),
         threads=thread_lines(profile),
         tree=call_tree(profile),
         matrix=heatmap(profile),
         graphs=graphs,
-        short=short,
-        percent=percent,
+        short=shorten_name,
+        percent=show_percent,
     )
 
 
-def key_figures(profile: Profile) -> list[tuple[str, str]]:
+def list_key_numbers(profile: Profile) -> list[tuple[str, str]]:
     """Return the numbers that a reader looks for first: name and value."""
     figures = [
         ("call{}", profile.run.invocations),
@@ -147,10 +147,10 @@ def hot_lines(profile: Profile) -> list[HotLine]:
     ]
 
 
-def titled(sources: Sequence[str]) -> str:
+def program_title(sources: Sequence[str]) -> str:
     """Return a program's name: its first sources.
 
-    >>> titled(["a.c", "b.c", "c.c", "d.c", "e.c"])
+    >>> program_title(["a.c", "b.c", "c.c", "d.c", "e.c"])
     'a.c b.c c.c and 2 more'
     """
     more = len(sources) - 3

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dse.model.values import percent, plural
+from dse.model.values import plural, show_percent
 from dse.profile.document import CONSTANTS, PROGRAM_INPUT, THREADS, UNKNOWN, Function, Profile
 
 ROWS = 12
@@ -33,10 +33,10 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     out.print(_blocks(profile, out.width))
     if profile.settings.transfers:
         out.print(_matrix(profile, out.width))
-    if words := library_words(profile):
+    if words := describe_library(profile):
         out.print(words)
     if profile.unaccounted.share:
-        out.print(f"unaccounted: {percent(profile.unaccounted.share)} of the bytes read")
+        out.print(f"unaccounted: {show_percent(profile.unaccounted.share)} of the bytes read")
 
 
 def hot_functions(profile: Profile, count: int = ROWS) -> list[str]:
@@ -80,12 +80,12 @@ def thread_lines(profile: Profile) -> list[str]:
         )
     if names := threads.functions:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        listed = ", ".join(map(short, names[:5]))
+        listed = ", ".join(map(shorten_name, names[:5]))
         lines.append(f"library functions of unknown effect in other threads: {listed}{more}")
     return lines
 
 
-def library_words(profile: Profile) -> str:
+def describe_library(profile: Profile) -> str:
     """Return what library functions do, or nothing if none is called."""
     calls, share = library_work(profile)
     if not calls:
@@ -97,9 +97,11 @@ def library_words(profile: Profile) -> str:
                 work[each.library] += each.instructions
         own = sum(function.instructions or 0 for function in profile.functions)
         whole = (own or sum(block_work(profile))) + sum(work.values())
-        named = ", ".join(f"{name} {percent(n / whole)}" for name, n in work.most_common(3))
+        named = ", ".join(f"{name} {show_percent(n / whole)}" for name, n in work.most_common(3))
         return f"library functions: {plural(calls, 'call')}; of the instructions: {named or '0 %'}"
-    accesses = f", {percent(share)} of the accesses to memory" if profile.settings.caches else ""
+    accesses = (
+        f", {show_percent(share)} of the accesses to memory" if profile.settings.caches else ""
+    )
     return f"library functions: {plural(calls, 'call')}{accesses}; their computation is not counted"
 
 
@@ -114,12 +116,12 @@ def block_work(profile: Profile) -> list[int]:
     return [block.executions * block.area for block in profile.blocks]
 
 
-def short(name: str) -> str:
+def shorten_name(name: str) -> str:
     """Return a C++ name without the arguments that make it very long, the innermost first.
 
-    >>> short("std::vector<std::pair<int, long>>::push_back(int&&)")
+    >>> shorten_name("std::vector<std::pair<int, long>>::push_back(int&&)")
     'std::vector<std::pair<int, long>>::push_back(int&&)'
-    >>> short(f"a<b<{'c' * 160}>>::f(int)")
+    >>> shorten_name(f"a<b<{'c' * 160}>>::f(int)")
     'a<b<…>>::f(int)'
     """
     for brackets in ("<>", "()"):
@@ -203,7 +205,7 @@ def _functions(profile: Profile, width: int) -> Table:
         numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
         executed = "" if f.instructions is None else f"{f.instructions:,}"
         counts = (executed, f"{f.invocations:,}", f"{f.computation:,}", inclusive)
-        rows.append((short(name), *counts, parallelism(f), *(f"{n:,}" for n in numbers)))
+        rows.append((shorten_name(name), *counts, parallelism(f), *(f"{n:,}" for n in numbers)))
     for column in (5, 1):  # parallelism and instructions, if they were not measured
         if not any(row[column] for row in rows):
             headings = headings[:column] + headings[column + 1 :]
@@ -225,7 +227,7 @@ def _blocks(profile: Profile, width: int) -> Table:
         if work[i]:
             share, line = f"{work[i] / total:.1%}", str(block.line)
             counts = (f"{block.executions:,}", f"{work[i]:,}", line, f"{misses.get(i, 0):,}")
-            rows.append((f"{short(block.function)}: {block.name}", share, *counts))
+            rows.append((f"{shorten_name(block.function)}: {block.name}", share, *counts))
     return _table("hot blocks", headings, rows, width)
 
 
@@ -244,10 +246,10 @@ def _matrix(profile: Profile, width: int) -> Table | str:
     for source in sources:
         label = f"{names[source]} " if source in names else ""
         cells = [f"{moved[source, to]:,}" if (source, to) in moved else "" for to in readers]
-        rows.append((label + short(source), *cells))
+        rows.append((label + shorten_name(source), *cells))
     for reader in readers:
         if reader not in sources:
-            rows.append((f"{names[reader]} {short(reader)}", *("" for _ in readers)))
+            rows.append((f"{names[reader]} {shorten_name(reader)}", *("" for _ in readers)))
     if not rows:
         return "bytes moved: none between the hottest functions"
     headings = ("from \\ to", *(str(number) for number in names.values()))

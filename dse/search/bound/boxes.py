@@ -21,7 +21,7 @@ Widths: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Open:
+class OpenBoxes:
     """Boxes that are still to be looked at.
 
     Parameters
@@ -50,11 +50,11 @@ class Open:
     def __len__(self) -> int:
         return len(self.age)
 
-    def rows(self, rows: Any) -> Open:
+    def rows(self, rows: Any) -> OpenBoxes:
         """Return some of them: positions, or a mask."""
         if not isinstance(rows, slice) and rows.dtype == bool:
             rows = np.flatnonzero(rows)  # once for all columns
-        return Open(
+        return OpenBoxes(
             self.boxes.rows(rows),
             take_rows(self.ideal, rows),
             take_rows(self.widths, rows),
@@ -69,19 +69,19 @@ class Open:
         return {"level": self.boxes.level, "cell": self.boxes.cell, **kept}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Open:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> OpenBoxes:
         """Return the boxes from `arrays`; the search checks all of them again against its cover."""
         ideal, widths, age, miss = (arrays[name] for name in ("ideal", "widths", "age", "miss"))
         boxes = Boxes(arrays["level"], arrays["cell"])
-        return cls(boxes, ideal, widths, age, miss, never(len(age)))
+        return cls(boxes, ideal, widths, age, miss, make_unasked_marks(len(age)))
 
-    def joined(self, other: Open) -> Open:
+    def joined(self, other: OpenBoxes) -> OpenBoxes:
         """Return these and others."""
         boxes = Boxes(
             np.concatenate([self.boxes.level, other.boxes.level]),
             np.concatenate([self.boxes.cell, other.boxes.cell]),
         )
-        return Open(
+        return OpenBoxes(
             boxes,
             np.concatenate([self.ideal, other.ideal]),
             np.concatenate([self.widths, other.widths]),
@@ -91,19 +91,19 @@ class Open:
         )
 
 
-def never(count: int) -> Marks:
+def make_unasked_marks(count: int) -> Marks:
     """Return the marks of boxes for which a cover was never asked."""
     return np.full(count, -1, dtype=np.int32)
 
 
-def whole(root: Boxes, objectives: int) -> Open:
+def make_whole_box(root: Boxes, objectives: int) -> OpenBoxes:
     """Return one box as one of which nothing is known."""
     ideal, widths = np.full((1, objectives), -np.inf), np.ones(root.level.shape, dtype=np.float32)
     age, miss = (np.full(1, each, dtype=np.int8) for each in (MEASURED, DOUBLINGS))
-    return Open(root, ideal, widths, age, miss, never(1))
+    return OpenBoxes(root, ideal, widths, age, miss, make_unasked_marks(1))
 
 
-def places(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def find_box_places(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and the last place of each box along each variable (boxes, variables)."""
     first, last = np.empty_like(boxes.cell), np.empty_like(boxes.cell)
     for i, axis in enumerate(ranges.axes):
@@ -111,9 +111,9 @@ def places(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.
     return first, last
 
 
-def sizes(ranges: Ranges, boxes: Boxes) -> Array:
+def count_box_designs(ranges: Ranges, boxes: Boxes) -> Array:
     """Return how many designs boxes hold; of a continuum, inf until a cell is the finest."""
-    first, last = places(ranges, boxes)
+    first, last = find_box_places(ranges, boxes)
     counts = (last - first + 1).astype(np.float64)
     for i, axis in enumerate(ranges.axes):
         if axis.continuous:
@@ -121,9 +121,9 @@ def sizes(ranges: Ranges, boxes: Boxes) -> Array:
     return np.asarray(counts.prod(axis=1))
 
 
-def shares(ranges: Ranges, boxes: Boxes) -> Array:
+def space_fractions(ranges: Ranges, boxes: Boxes) -> Array:
     """Return which share of the space boxes are."""
-    first, last = places(ranges, boxes)
+    first, last = find_box_places(ranges, boxes)
     found = np.ones(len(first))
     for i, axis in enumerate(ranges.axes):
         width = last[:, i] - first[:, i] + (0 if axis.continuous else 1)
@@ -131,9 +131,9 @@ def shares(ranges: Ranges, boxes: Boxes) -> Array:
     return found
 
 
-def enumerated(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def enumerate_designs(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return every design of small boxes as places (designs, variables), and of which box it is."""
-    first, last = places(ranges, boxes)
+    first, last = find_box_places(ranges, boxes)
     for i, axis in enumerate(ranges.axes):
         if axis.continuous:
             first[:, i] = last[:, i] = _point(axis, boxes.level[:, i], first[:, i])
@@ -148,9 +148,9 @@ def enumerated(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray
     return found, box
 
 
-def middles(ranges: Ranges, boxes: Boxes) -> NDArray[np.int64]:
+def find_middles(ranges: Ranges, boxes: Boxes) -> NDArray[np.int64]:
     """Return the place in the middle of each box."""
-    first, last = places(ranges, boxes)
+    first, last = find_box_places(ranges, boxes)
     found = np.asarray(first + (last - first) // 2)
     for i, axis in enumerate(ranges.axes):
         if axis.continuous:
@@ -167,11 +167,11 @@ def make_box_at_best_ends(ranges: Ranges) -> Boxes:
     """Return the box of every design, with variables of a known best value only at that value."""
     found = ranges.whole()
     for variable, end in find_best_ends(ranges).items():
-        found = collapsed(ranges, found, variable, float(end > 0))
+        found = collapse_boxes(ranges, found, variable, float(end > 0))
     return found
 
 
-def collapsed(ranges: Ranges, boxes: Boxes, variable: int, share: float = 0.5) -> Boxes:
+def collapse_boxes(ranges: Ranges, boxes: Boxes, variable: int, share: float = 0.5) -> Boxes:
     """Return boxes with one variable at a value: the middle, the first (0) or the last (1)."""
     axis = ranges.axes[variable]
     first, last = axis.ends(boxes.level[:, variable], boxes.cell[:, variable])
@@ -183,7 +183,7 @@ def collapsed(ranges: Ranges, boxes: Boxes, variable: int, share: float = 0.5) -
     return Boxes(level, cell)
 
 
-def halves(ranges: Ranges, boxes: Boxes, variable: NDArray[np.int64]) -> tuple[Boxes, Any]:
+def halve_boxes(ranges: Ranges, boxes: Boxes, variable: NDArray[np.int64]) -> tuple[Boxes, Any]:
     """Return both halves of each box along a variable, and of which box each is.
 
     The second half of a cell at the end of a variable's values may be empty; it is left out.
@@ -200,7 +200,7 @@ def halves(ranges: Ranges, boxes: Boxes, variable: NDArray[np.int64]) -> tuple[B
     return both, np.concatenate([rows, rows[there]])
 
 
-def change(before: Array, after: Array) -> Array:
+def measure_bound_change(before: Array, after: Array) -> Array:
     """Return the fraction by which bounds changed, at most 2; a change from infinity is 2."""
     with np.errstate(all="ignore"):
         share = np.abs(after - before) / np.maximum(np.abs(after), np.abs(before))
@@ -208,7 +208,9 @@ def change(before: Array, after: Array) -> Array:
     return np.asarray(np.minimum(share, 2.0))
 
 
-def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> Open:
+def measure_variables(
+    ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: OpenBoxes
+) -> OpenBoxes:
     """Measure what each variable does to the bounds of old boxes: they at one value of it.
 
     Variables whose outputs are known only for single values are measured together too.
@@ -254,9 +256,9 @@ def _width(
         own = rows[left]
         single = boxes.rows(own)
         for i in variables:
-            single = collapsed(ranges, single, i, share)
+            single = collapse_boxes(ranges, single, i, share)
         after = bounds(single)
-        found = change(before.ideal[own], after.ideal).sum(axis=1)
+        found = measure_bound_change(before.ideal[own], after.ideal).sum(axis=1)
         tighter = _moved(ranges.scales, before.least[own], after.least)
         tighter += _moved(ranges.scales, before.most[own], after.most)
         found += (tighter * (undecided[own] > 0)).sum(axis=1)

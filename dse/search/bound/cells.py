@@ -100,7 +100,7 @@ class Axis:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where the cells of each level start in a finite variable's `pyramid`."""
+        """Where the cells of each level start in a finite variable's `build_pyramid`."""
         sizes = [(self.count + (1 << level) - 1) >> level for level in range(self.top + 1)]
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
@@ -130,7 +130,7 @@ class Axis:
         return {self.name: np.asarray(self.at(np.arange(self.count)), dtype=np.float64)}
 
 
-def pyramid(values: Array, axis: int, extreme: Callable[..., Any]) -> Array:
+def build_pyramid(values: Array, axis: int, extreme: Callable[..., Any]) -> Array:
     """Return an extreme over every cell of an axis: cells of level 0, then of level 1, and so on.
 
     Parameters
@@ -150,10 +150,10 @@ def pyramid(values: Array, axis: int, extreme: Callable[..., Any]) -> Array:
     return np.ascontiguousarray(np.moveaxis(np.concatenate(levels, axis=-1), -1, axis))
 
 
-def extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
+def find_extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
     """Return an extreme over all cells of the last axes."""
     for i in range(-axes, 0):
-        grid = pyramid(grid, i, extreme)
+        grid = build_pyramid(grid, i, extreme)
     return grid
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.front import distinct_front
+from dse.evaluate.front import find_distinct_front
 from dse.model.quantity import Array
 from dse.search.workers import Threads
 
@@ -99,7 +99,7 @@ class Cover:
 
     def thinned(self) -> Cover:
         """Return the cover of the front of all that were added, each point once."""
-        points = self.points[distinct_front(self.points)]
+        points = self.points[find_distinct_front(self.points)]
         forgotten = self.forgotten + len(self.blocks)
         return replace(self, **_in_blocks(points), forgotten=forgotten)
 

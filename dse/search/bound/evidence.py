@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
 from dse.evaluate.space import Points
 from dse.model.contract import Model
 from dse.model.quantity import Array
-from dse.model.values import listed, percent, plural, show
+from dse.model.values import join_words, plural, show, show_percent
 from dse.search.bound.boxes import design_numbers
 from dse.search.bound.ranges import Ranges
 from dse.search.convergence import convergence_table
@@ -57,7 +57,7 @@ KEPT = 2_000
 Places = NDArray[np.int64]
 
 
-class Kept(NamedTuple):
+class KeptDesigns(NamedTuple):
     """Designs of an outcome, in the order of their numbers; see `Outcome`."""
 
     numbers: NDArray[np.int64]
@@ -76,7 +76,7 @@ def keep_designs(
     front: tuple[Places, Evaluated],
     early: Sequence[tuple[Places, Evaluated]],
     numbered: bool,
-) -> Kept:
+) -> KeptDesigns:
     """Return the front and some designs behind it.
 
     Parameters
@@ -94,14 +94,14 @@ def keep_designs(
     rows = rows[np.argsort(own[rows], kind="stable")]
     points = ranges.points(places[rows])
     del places  # a large front is in memory a few times as it is
-    judged = concatenate([front[1], *(each for _, each in early)]).rows(rows)
+    judged = concatenate_batches([front[1], *(each for _, each in early)]).rows(rows)
     own = own[rows] if numbered else np.arange(len(rows))
-    return Kept(own, points, judged, rows < len(front[0]))
+    return KeptDesigns(own, points, judged, rows < len(front[0]))
 
 
 def make_outcome(
     evaluator: Evaluator,
-    kept: Kept,
+    kept: KeptDesigns,
     front: Array,
     tally: Tally,
     gap: Gap,
@@ -149,10 +149,10 @@ def _bounded(
             f"Not certified: {gap.decided:.3%} of {space} is decided, by {by}; "
             f"{describe_count(front)} {are} non-dominated among them.{_obstacles(gap)}"
         )
-    within, each = percent(gap.reached), f"{percent(gap.reached)} in each objective"
+    within, each = show_percent(gap.reached), f"{show_percent(gap.reached)} in each objective"
     if gap.tolerances:
-        within = listed(
-            f"{show(amount, units[name]) if amount else percent(part)} of {name}"
+        within = join_words(
+            f"{show(amount, units[name]) if amount else show_percent(part)} of {name}"
             for name, (part, amount) in gap.tolerances.items()
         )
         each = "that"
@@ -167,7 +167,7 @@ def _obstacles(gap: Gap) -> str:
     """Return the objectives without a tolerance and the missing declarations, in sentences."""
     sentences = []
     if gap.unbounded:
-        sentences.append(f"No tolerance holds yet for {listed(gap.unbounded)}.")
+        sentences.append(f"No tolerance holds yet for {join_words(gap.unbounded)}.")
     if gap.missing:
         more = len(gap.missing) - _NAMED
         others = f" and {more} more" if more > 0 else ""

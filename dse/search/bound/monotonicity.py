@@ -156,7 +156,7 @@ def _reduced(moves: Moves, low: float, reduction: Reduction | None) -> Moves:
     return _unknown(moves) if harmonic else moves
 
 
-class Unknown(NamedTuple):
+class UndeclaredMove(NamedTuple):
     """A move that is not declared.
 
     Parameters
@@ -198,7 +198,7 @@ def _fed_by(ranges: Ranges, name: str) -> frozenset[str]:
     return frozenset({name}) if producer is None else model_graph.upstream[producer.name]
 
 
-def _missing(ranges: Ranges) -> list[Unknown]:
+def _missing(ranges: Ranges) -> list[UndeclaredMove]:
     """Return the missing declarations of a study, in the order of their use."""
     search = _Search(ranges)
     for objective in ranges.evaluator.objectives:
@@ -217,7 +217,7 @@ class _Search:
         self._ranges, self._model_graph = ranges, ranges.evaluator.model_graph
         self._seen: set[tuple[str, Key, int]] = set()
         self._several: dict[tuple[str, Key], bool] = {}
-        self.found: list[Unknown] = []
+        self.found: list[UndeclaredMove] = []
 
     def visit(self, name: str, conditions: Conditions, side: int) -> None:
         """Look at an end of a quantity, and at all that it is computed from."""
@@ -243,7 +243,7 @@ class _Search:
                     self.visit(taken, conditions, end)
             if move is None and self._varies_in(model, each, conditions):
                 what = f"{model.name} does not declare how '{name}' changes with '{each}'"
-                self.found.append(Unknown(what, each))
+                self.found.append(UndeclaredMove(what, each))
 
     def _given(self, model: Model, conditions: Conditions) -> Iterator[str]:
         """Yield the inputs of a model that are numbers, and not left to their defaults."""

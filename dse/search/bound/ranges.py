@@ -18,17 +18,25 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.criteria import Conditions, Constraint, reduced_end
+from dse.evaluate.criteria import Conditions, Constraint, reduce_bounds
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import skip_errors
-from dse.evaluate.model_graph import Key, ModelGraph, called
+from dse.evaluate.model_graph import Key, ModelGraph, call_model
 from dse.evaluate.samples import SAMPLE, Spread
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN
 from dse.model.grammar import Call, Expression, Name, Number
 from dse.model.quantity import Array, Resource
 from dse.model.relation import OPERATIONS, Relation
-from dse.search.bound.cells import Axis, Bounds, Boxes, Extremes, domain_end, extremes, pyramid
+from dse.search.bound.cells import (
+    Axis,
+    Bounds,
+    Boxes,
+    Extremes,
+    build_pyramid,
+    domain_end,
+    find_extremes,
+)
 from dse.search.workers import Workers
 
 Side: TypeAlias = int
@@ -71,7 +79,7 @@ class Ranges:
     def cells(self) -> dict[str, tuple[Array, Array]]:
         """The extremes of what finite variables set, over all their cells."""
         return {
-            name: (pyramid(values, 0, np.minimum), pyramid(values, 0, np.maximum))
+            name: (build_pyramid(values, 0, np.minimum), build_pyramid(values, 0, np.maximum))
             for axis in self.axes
             if not axis.continuous
             for name, values in axis.quantities().items()
@@ -150,14 +158,14 @@ class Ranges:
         bound = dict(key[1])
         upstream = self.evaluator.model_graph.upstream[key[0]]
         used = self.variables(n for n in upstream if n not in bound)
-        return used if fits([self.axes[i] for i in used], bound) else None
+        return used if has_table([self.axes[i] for i in used], bound) else None
 
     def _tabulated(self, key: Key, name: str) -> Extremes | None:
         used = self._fitting(key)
         if used is None:
             return None
         request = name, dict(key[1])
-        return tabled(self.evaluator.model_graph, request, self.axes, used, self.until)
+        return tabulate_extremes(self.evaluator.model_graph, request, self.axes, used, self.until)
 
     @cached_property
     def spreads(self) -> _SampledCells:
@@ -192,7 +200,7 @@ class Walk:
             for i, objective in enumerate(evaluator.objectives):
                 side = -1 if objective.sign > 0 else 1
                 value = self._asked(objective.quantity, objective.conditions, side)
-                value = reduced_end(value, objective.conditions, objective.reduction, count)
+                value = reduce_bounds(value, objective.conditions, objective.reduction, count)
                 ideal[:, i] = objective.sign * value
             for k, constraint in enumerate(evaluator.constraints):
                 least[:, k], most[:, k] = self._violation(constraint, count)
@@ -207,7 +215,7 @@ class Walk:
             ends = violation_range(constraint.relation, pairs)
         else:
             ends = pairs[constraint.quantity]
-        low, high = (reduced_end(end, given, constraint.reduction, count) for end in ends)
+        low, high = (reduce_bounds(end, given, constraint.reduction, count) for end in ends)
         low, high = constraint.violation(low), constraint.violation(high)
         return (low, high) if constraint.upper else (high, low)
 
@@ -305,7 +313,7 @@ class Walk:
     def floor(self, floor: Model, name: str, conditions: Conditions, row: int) -> float:
         """Return what an output is never below in the first box, in a scenario."""
         taken, unknown, _ = self.corner(floor, name, conditions, -1)
-        value = np.where(unknown, -np.inf, called(floor, taken)[name]).ravel()
+        value = np.where(unknown, -np.inf, call_model(floor, taken)[name]).ravel()
         least = float(value[min(row, value.size - 1)])
         return least if np.isinf(least) else least - MARGIN * abs(least)
 
@@ -316,10 +324,12 @@ class Walk:
         count = len(self._boxes.level)
         left = ~unknown.all(axis=tuple(range(unknown.ndim - 1)))
         if left.all():
-            return called(model, taken)
+            return call_model(model, taken)
         rows = np.flatnonzero(np.broadcast_to(left, count))
         some = {n: _last(v, rows, count) for n, v in taken.items()}
-        found = called(model, some) if len(rows) else dict.fromkeys(model.outputs, np.array(np.nan))
+        found = (
+            call_model(model, some) if len(rows) else dict.fromkeys(model.outputs, np.array(np.nan))
+        )
         whole = {}
         for name, value in found.items():
             whole[name] = np.full((*np.shape(value)[:-1], count), np.nan)
@@ -398,13 +408,13 @@ class _SampledCells:
         axis = self._axes[place]
         if name not in self._pyramids:
             values = spread.values[:, axis.order]
-            ends = pyramid(values, 1, np.minimum), pyramid(values, 1, np.maximum)
+            ends = build_pyramid(values, 1, np.minimum), build_pyramid(values, 1, np.maximum)
             self._pyramids[name] = ends
         cells = self._pyramids[name][side > 0]
         return np.asarray(cells[np.asarray(samples, dtype=np.int64)][:, axis.index(boxes, place)])
 
 
-def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
+def make_ranges(evaluator: Evaluator, workers: Workers) -> Ranges:
     """Return the bounds of a search.
 
     A design that a model raises for is to be judged, and so counted: no table leaves it out. If
@@ -531,7 +541,7 @@ _ROWS = 1 << 17  # combinations beyond which there is no table
 _CELLS = 1 << 20  # combinations of cells beyond which there is none
 
 
-def fits(axes: Sequence[Axis], bound: Mapping[str, Any]) -> bool:
+def has_table(axes: Sequence[Axis], bound: Mapping[str, Any]) -> bool:
     """Return whether an output has a table over some variables, under some conditions."""
     width = max((len(v) for v in bound.values() if isinstance(v, tuple)), default=1)
     if any(axis.continuous for axis in axes):
@@ -540,7 +550,7 @@ def fits(axes: Sequence[Axis], bound: Mapping[str, Any]) -> bool:
     return rows <= _ROWS and math.prod(2 * axis.count for axis in axes) * width <= _CELLS
 
 
-def tabled(
+def tabulate_extremes(
     model_graph: ModelGraph,
     request: tuple[str, Conditions],
     axes: Sequence[Axis],
@@ -566,14 +576,16 @@ def tabled(
         If a model raises.
     """
     shape = tuple(axes[i].count for i in used)
-    value = in_pieces(model_graph, request, _columns(axes, used, shape), math.prod(shape), until)
+    value = evaluate_in_pieces(
+        model_graph, request, _columns(axes, used, shape), math.prod(shape), until
+    )
     if value is None:
         return None
     grid = value.reshape((*value.shape[:-1], *shape))
-    ends = extremes(grid, len(shape), np.minimum), extremes(grid, len(shape), np.maximum)
+    ends = find_extremes(grid, len(shape), np.minimum), find_extremes(grid, len(shape), np.maximum)
     if not np.isnan(grid).any():
         return Extremes(used, ends, ends)
-    defined = extremes(grid, len(shape), np.fmin), extremes(grid, len(shape), np.fmax)
+    defined = find_extremes(grid, len(shape), np.fmin), find_extremes(grid, len(shape), np.fmax)
     return Extremes(used, ends, defined)
 
 
@@ -596,7 +608,7 @@ _PIECE = 1 << 12  # designs evaluated together, at most
 _QUICK = 0.05  # seconds; a piece that takes longer is followed by none that is larger
 
 
-def in_pieces(
+def evaluate_in_pieces(
     model_graph: ModelGraph,
     request: tuple[str, Conditions],
     columns: Mapping[str, Any],

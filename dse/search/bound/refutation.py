@@ -23,11 +23,11 @@ from dse.evaluate.model_graph import Evaluation
 from dse.evaluate.space import Points
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN, contradicts, describe_contradiction
-from dse.model.pairs import below
+from dse.model.pairs import describe_below_bound
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.values import show
 from dse.problems import DseError
-from dse.search.bound.boxes import Open
+from dse.search.bound.boxes import OpenBoxes
 from dse.search.bound.cells import Axis, Boxes
 from dse.search.bound.ranges import Ranges, Walk
 
@@ -139,7 +139,7 @@ def _blamed(ranges: Ranges, box: Boxes, design: Mapping[str, NDArray[Any]]) -> s
             for floor in model.lower_bounds.get(found.name, ()) if found.side < 0 else ():
                 least = walk.floor(floor, found.name, conditions, found.row)
                 if found.value < least:
-                    text = below(floor, found.name, found.value, least)
+                    text = describe_below_bound(floor, found.name, found.value, least)
                     return f"{model.name}: {text}"
             corner, unknown, _ = walk.corner(model, found.name, conditions, found.side)
             given = model_graph.given(model, conditions, columns)
@@ -222,10 +222,10 @@ _AUDITED = 2_000  # designs that are checked against the bounds of random boxes 
 _SAMPLED = 60  # designs of a batch whose constraints are checked against the bounds of their boxes
 
 
-class Held(NamedTuple):
+class DesignsInBoxes(NamedTuple):
     """Boxes, and for each of some designs the row of its box."""
 
-    boxes: Open
+    boxes: OpenBoxes
     rows: NDArray[np.int64]
 
 
@@ -233,7 +233,7 @@ def check_designs(
     ranges: Ranges,
     places: NDArray[np.int64],
     judged: Evaluated,
-    held: Held | None,
+    held: DesignsInBoxes | None,
     seed: int,
 ) -> None:
     """Check designs against the bounds of their boxes; seeds against random boxes around them.

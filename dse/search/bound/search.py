@@ -24,27 +24,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, concatenate
-from dse.evaluate.front import Archive, FrontBuilder, distinct_front
+from dse.evaluate.evaluator import Evaluated, concatenate_batches
+from dse.evaluate.front import Archive, FrontBuilder, find_distinct_front
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import UNLIMITED, Progress, Search, SearchSettings, Start, refuse_options
 from dse.search.bound.boxes import (
-    Open,
+    OpenBoxes,
     Small,
     Widths,
+    count_box_designs,
     design_numbers,
     design_places,
-    enumerated,
-    halves,
+    enumerate_designs,
+    find_middles,
+    halve_boxes,
     make_box_at_best_ends,
-    measured,
-    middles,
-    never,
-    shares,
-    sizes,
-    whole,
+    make_unasked_marks,
+    make_whole_box,
+    measure_variables,
+    space_fractions,
 )
 from dse.search.bound.cache import remember_runs
 from dse.search.bound.cells import Bounds, Boxes
@@ -57,8 +57,8 @@ from dse.search.bound.evidence import (
     mark_first_rows,
 )
 from dse.search.bound.monotonicity import find_missing_declarations
-from dse.search.bound.ranges import ranges_of
-from dse.search.bound.refutation import Held, check_designs
+from dse.search.bound.ranges import make_ranges
+from dse.search.bound.refutation import DesignsInBoxes, check_designs
 from dse.search.outcome import Gap, Outcome, Tolerance
 from dse.search.tally import Tally
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
@@ -133,7 +133,7 @@ class _State:
         with it.
     """
 
-    open: Open
+    open: OpenBoxes
     cover: Cover
     front: FrontBuilder
     tally: Tally
@@ -157,7 +157,7 @@ class _Bounding:
     def __init__(self, begun: Start) -> None:
         evaluator, plan = begun.evaluator, begun.plan
         self._evaluator, self._plan, self._batches = evaluator, plan, begun.batch_evaluator()
-        self._ranges = ranges_of(evaluator, begun.workers)
+        self._ranges = make_ranges(evaluator, begun.workers)
         self._threads = begun.workers.threads()
         names = [objective.name for objective in evaluator.objectives]
         self._tolerance, self._amount = plan.arrays_of_tolerances(names)
@@ -202,7 +202,7 @@ class _Bounding:
         state = self._state
         archive = state.front.archive()
         early = [judged for _, judged in state.early]
-        whole = concatenate([*early, Evaluated.empty(self._evaluator)])
+        whole = concatenate_batches([*early, Evaluated.empty(self._evaluator)])
         places = [np.zeros((0, len(self._ranges.axes)), dtype=np.int64)]
         return {
             "boxes": np.array([state.boxes, state.sown, state.thinned, state.swept]),
@@ -257,7 +257,7 @@ class _Bounding:
         size = self._evaluator.space.size or 0
         bits = -(-size // 8) if size <= _COUNTED else 0
         return _State(
-            whole(self._root(clamped), objectives),
+            make_whole_box(self._root(clamped), objectives),
             Cover.empty(objectives, self._threads),
             FrontBuilder.empty(objectives, columns),
             Tally.empty(constraints),
@@ -279,7 +279,7 @@ class _Bounding:
         judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
         return replace(
             empty,
-            open=Open.from_arrays(arrays),
+            open=OpenBoxes.from_arrays(arrays),
             cover=empty.cover.added(arrays["cover"]),
             front=empty.front.added(Archive(arrays["index"], arrays["points"], arrays["beside"])),
             tally=Tally.from_arrays(arrays),
@@ -342,8 +342,8 @@ class _Bounding:
         """Return which share of the space was evaluated or proven not to matter."""
         if not len(state.open):
             return 1.0
-        left = shares(self._ranges, state.open.boxes).sum()
-        root = shares(self._ranges, self._root(state.clamped))[0]
+        left = space_fractions(self._ranges, state.open.boxes).sum()
+        root = space_fractions(self._ranges, self._root(state.clamped))[0]
         return max(0.0, 1.0 - float(left / root))  # a sum of rounded shares may exceed the whole
 
     def _stepped(self, state: _State) -> _State:
@@ -368,33 +368,33 @@ class _Bounding:
         """Look at a batch of open boxes: drop, enumerate or halve each."""
         batch, rest = self._taken(state)
         batch = self._undominated(state.cover, batch)
-        few = sizes(self._ranges, batch.boxes) <= _MAX_ENUMERATED
+        few = count_box_designs(self._ranges, batch.boxes) <= _MAX_ENUMERATED
         small = batch.rows(few)
         state = self._halved(replace(state, open=rest), batch.rows(~few))
         opened = state.open.rows(slice(len(rest), None))
-        own = Held(opened, np.arange(len(opened)))
-        state, undefined = self._evaluated(state, middles(self._ranges, opened.boxes), own)
+        own = DesignsInBoxes(opened, np.arange(len(opened)))
+        state, undefined = self._evaluated(state, find_middles(self._ranges, opened.boxes), own)
         small = small.rows(_order_by_ideal(small.ideal))
         piece = _FIRST_PIECE
         while len(small):  # some at a time, the most promising first: they drop others
             places, box = self._enumerated(small.boxes.rows(slice(piece)))
-            state, more = self._evaluated(state, places, Held(small, box))
+            state, more = self._evaluated(state, places, DesignsInBoxes(small, box))
             undefined |= more
             small = self._undominated(state.cover, small.rows(slice(piece, None)))
             piece = min(2 * piece, _PIECE)
         if state.clamped and undefined:  # at another end it may have one
-            root = whole(self._root(clamped=False), len(self._tolerance))
+            root = make_whole_box(self._root(clamped=False), len(self._tolerance))
             state = replace(state, clamped=False, open=root)
         if len(state.cover) > 1.2 * state.swept:  # else a box is compared when it is taken
             still = self._undominated(state.cover, state.open)
             state = replace(state, open=still, swept=len(state.cover))
         return state
 
-    def _halved(self, state: _State, batch: Open) -> _State:
+    def _halved(self, state: _State, batch: OpenBoxes) -> _State:
         """Add those halves of boxes that may hold a design for the front."""
         batch = self._measured(batch)
         variable = np.argmax(np.where(batch.boxes.level > 0, batch.widths, -1.0), axis=1)
-        children, parent = halves(self._ranges, batch.boxes, variable)
+        children, parent = halve_boxes(self._ranges, batch.boxes, variable)
         widths = batch.widths[parent]
         widths[np.arange(len(parent)), variable[parent]] /= 2
         rest = state.open
@@ -406,16 +406,16 @@ class _Bounding:
         count = len(boxes.level)
         lows = range(0, count, _ENUMERATED_TOGETHER)
         tasks = ((self._ranges, boxes.rows(slice(k, k + _ENUMERATED_TOGETHER))) for k in lows)
-        places, owners = zip(*self._threads.each(enumerated, tasks), strict=True)
+        places, owners = zip(*self._threads.each(enumerate_designs, tasks), strict=True)
         return np.concatenate(places), np.concatenate(
             [owner + low for owner, low in zip(owners, lows, strict=True)]
         )
 
-    def _measured(self, batch: Open) -> Open:
+    def _measured(self, batch: OpenBoxes) -> OpenBoxes:
         """Return boxes with the effect of each variable, a fixed number at a time."""
 
         def piece(rows: slice) -> tuple[Widths, Small]:
-            part = measured(self._ranges, self._bounds_in_time, batch.rows(rows))
+            part = measure_variables(self._ranges, self._bounds_in_time, batch.rows(rows))
             return part.widths, part.age
 
         widths, age = zip(*self._threads.rows(piece, len(batch)), strict=True)
@@ -433,7 +433,7 @@ class _Bounding:
             raise LateError(0, 0.0)
         return self._ranges(boxes)
 
-    def _taken(self, state: _State) -> tuple[Open, Open]:
+    def _taken(self, state: _State) -> tuple[OpenBoxes, OpenBoxes]:
         """Return the boxes to look at next, and the others.
 
         The boxes with the largest miss come first, which lowers the gap; of many, the smallest.
@@ -452,7 +452,7 @@ class _Bounding:
     ) -> _State:
         """Return the state with those boxes open, and no others, that may hold a design."""
         bounds = self._bounds(boxes)
-        found = Open(boxes, bounds.ideal, widths, age, miss, never(len(age)))
+        found = OpenBoxes(boxes, bounds.ideal, widths, age, miss, make_unasked_marks(len(age)))
         found = found.rows(bounds.possible)
         found = self._undominated(state.cover, found)
         least = self._tolerance, self._amount
@@ -460,7 +460,7 @@ class _Bounding:
         opened = replace(found, miss=miss)
         return replace(state, open=opened, boxes=state.boxes + len(boxes.level))
 
-    def _undominated(self, cover: Cover, boxes: Open) -> Open:
+    def _undominated(self, cover: Cover, boxes: OpenBoxes) -> OpenBoxes:
         """Return those boxes of which what is found does not cover the ideal."""
         if self._exact:
             covered = cover.strictly(boxes.ideal, boxes.asked)
@@ -471,7 +471,7 @@ class _Bounding:
         return replace(left, asked=np.full(len(left), cover.mark, dtype=np.int32))
 
     def _evaluated(
-        self, state: _State, places: NDArray[np.int64], held: Held | None
+        self, state: _State, places: NDArray[np.int64], held: DesignsInBoxes | None
     ) -> tuple[_State, bool]:
         """Evaluate designs; good ones go into the cover, and into the front.
 
@@ -509,7 +509,11 @@ class _Bounding:
         )
 
     def _check(
-        self, state: _State, places: NDArray[np.int64], judged: Evaluated, held: Held | None
+        self,
+        state: _State,
+        places: NDArray[np.int64],
+        judged: Evaluated,
+        held: DesignsInBoxes | None,
     ) -> None:
         """Check designs against the bounds of their boxes, and the first seeds once all are there.
 
@@ -524,7 +528,7 @@ class _Bounding:
         elif state.sown + len(places) == len(self._seeds):
             all_places, all_judged = zip(*state.early, (places, judged), strict=True)
             first = np.concatenate(all_places)[:KEPT]
-            values = concatenate(list(all_judged)).rows(slice(KEPT))
+            values = concatenate_batches(list(all_judged)).rows(slice(KEPT))
             check_designs(self._ranges, first, values, None, seed)
 
     def _record(
@@ -557,10 +561,10 @@ class _Bounding:
         def promising(rows: slice) -> Array:
             values = (objectives[rows] * self._evaluator.signs)[feasible[rows]]
             values = values[~state.cover.by_pivots(relaxed(values))]
-            return values[distinct_front(values)]
+            return values[find_distinct_front(values)]
 
         values = np.concatenate(self._threads.rows(promising, len(objectives)))
-        values = values[distinct_front(values)]
+        values = values[find_distinct_front(values)]
         cover = state.cover.added(values[~state.cover.weakly(relaxed(values))])
         if len(cover) > 2 * state.thinned + 4 * _MIN_COVER:
             cover = cover.thinned()

@@ -3,11 +3,11 @@
 `portfolio`
     The problem: options that add to sums, limits of sums, and objectives of sums.
 `search`
-    The search method ``merge`` for studies of systems.
+    The search method ``merge`` for studies of systems, and the sums of a system.
 `merging`
-    The merges: a state, a step per kernel, the front and the numbers of its certificate.
+    The merges: a state, a step per kernel, the portfolio's front and numbers of its certificate.
 `outer_sum`
-    A step: the front of the sums of partial sums and options, without most of the sums.
+    A step: sums of a point and an option, and their front without most of the sums.
 `trees`
     Kernels that share an engine or pass data on: their front, as the options of one kernel.
 `completions`

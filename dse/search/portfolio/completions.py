@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.front import distinct_front
+from dse.evaluate.front import find_distinct_front
 from dse.model.quantity import Array
 from dse.search.portfolio.dominance import Blocks, DominanceTable
 from dse.search.portfolio.portfolio import Portfolio
@@ -64,7 +64,7 @@ def _fitting(points: Array, options: Array, room: Array) -> Array:
     """Return the front of the sums of a point and an option, as far as there is room for them."""
     sums = (points[:, None] + options).reshape(-1, len(room))
     sums = sums[(sums <= room).all(axis=1)]
-    return np.asarray(sums[distinct_front(sums)])
+    return np.asarray(sums[find_distinct_front(sums)])
 
 
 @dataclass(frozen=True)

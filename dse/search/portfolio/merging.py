@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dse.evaluate.front import distinct_front
+from dse.evaluate.front import find_distinct_front
 from dse.model.quantity import Array
 from dse.search.portfolio.completions import Bounds, Completions, find_completions
 from dse.search.portfolio.outer_sum import OuterSum
@@ -147,7 +147,7 @@ class Merging:
         fronts = []
         for options in self.portfolio.options:
             finite = np.flatnonzero(np.isfinite(options).all(axis=1))
-            fronts.append(finite[distinct_front(options[finite])])
+            fronts.append(finite[find_distinct_front(options[finite])])
         return tuple(fronts)
 
     @cached_property
@@ -229,7 +229,7 @@ class Merging:
         choices, sums, objectives = choices[feasible], sums[feasible], objectives[feasible]
         tolerance = np.expm1(state.widths.sum(axis=0))
         proven, floors = self._proven(sums, objectives, tolerance)
-        rows = np.flatnonzero(distinct_front(_without_last_digits(objectives)))
+        rows = np.flatnonzero(find_distinct_front(_without_last_digits(objectives)))
         if self.points is not None and len(rows) > self.points:
             kept, width = _thin(objectives[rows], self.points, floors)
             rows, proven = rows[kept], (1 + proven) * np.exp(width) - 1
@@ -288,7 +288,7 @@ def _thin(objectives: Array, points: int, floors: Array) -> tuple[NDArray[np.boo
 
     def cover(width: float) -> NDArray[np.bool_]:
         grid = ToleranceGrid(zero, floors, zero + np.inf, zero + width)
-        return distinct_front(grid.keys(objectives))
+        return find_distinct_front(grid.keys(objectives))
 
     low, high = 0.0, _FIRST_WIDTH
     while np.count_nonzero(rows := cover(high)) > points:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.front import distinct_front, is_nondominated
+from dse.evaluate.front import find_distinct_front, is_nondominated
 from dse.model.quantity import Array
 from dse.search.portfolio.dominance import Blocks, DominanceTable
 from dse.search.portfolio.tolerance_grid import ToleranceGrid
@@ -85,7 +85,7 @@ class OuterSum:
         central = self._central_front(grid, blocks.central)
         while len(central) > capacity / 2:
             grid = grid.coarsened(weights)
-            central = central[distinct_front(grid.keys(central))]
+            central = central[find_distinct_front(grid.keys(central))]
         table = DominanceTable.of(grid.keys(central))
         pairs = len(blocks.first) * len(self.options)
         settled, waiting = Sums.empty(self.points.shape[1]), list[Sums]()
@@ -113,7 +113,7 @@ class OuterSum:
             sums = self.points[rows[start : start + run], None] + self.options
             sums = sums.reshape(-1, front.shape[1])
             front = np.concatenate([front, sums[self._kept(sums, grid, table)]])
-            front = front[distinct_front(grid.keys(front))]
+            front = front[find_distinct_front(grid.keys(front))]
         return front
 
     def _search(

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, concatenate
+from dse.evaluate.evaluator import Evaluated, concatenate_batches
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import Points, Space, sample_designs
 from dse.evaluate.totals import System, find_system
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import Progress, Search, SearchSettings, Start
-from dse.search.bound.evidence import Kept, make_outcome, mark_first_rows
+from dse.search.bound.evidence import KeptDesigns, make_outcome, mark_first_rows
 from dse.search.bound.monotonicity import find_best_ends
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Gap, Outcome, Tolerance
@@ -56,7 +56,7 @@ def start(begun: Start) -> Search:
 
 
 @dataclass(frozen=True)
-class Sums:
+class SystemSums:
     """The sums of a system: each total once, or with both signs.
 
     Parameters
@@ -72,7 +72,7 @@ class Sums:
     signs: Array
 
     @classmethod
-    def of(cls, system: System) -> Sums:
+    def of(cls, system: System) -> SystemSums:
         """Return the sums of a system, by the declarations of its models."""
         ends = find_best_ends(Ranges(system.inner))
         both = [(i, sign) for i in range(len(system.totals)) for sign in (1.0, -1.0)]
@@ -111,7 +111,7 @@ class _Merge:
         self._evaluator, self._plan = begun.evaluator, begun.plan
         self._system = system
         self._merging = Merging(
-            Sums.of(system).portfolio(),
+            SystemSums.of(system).portfolio(),
             tolerance=begun.plan.tolerance,
             points=begun.plan.options.get("points"),
             threads=begun.workers.threads(),
@@ -147,7 +147,7 @@ class _Merge:
         places = dict(zip(self._system.names, choices.T, strict=True))
         points = self._evaluator.space.from_digits(places)
         others = sample_designs(self._evaluator.space, _SAMPLE)
-        evaluated = concatenate([self._evaluator.evaluate(p) for p in (points, others)])
+        evaluated = concatenate_batches([self._evaluator.evaluate(p) for p in (points, others)])
         points = {name: np.concatenate([points[name], others[name]]) for name in points}
         return self._outcome(points, evaluated, len(choices), front)
 
@@ -177,7 +177,7 @@ class _Merge:
         evaluated = evaluated.rows(rows)
         tally = Tally.of(numbers, evaluated, evaluator.constraints, evaluator.domains)
         signed = evaluated.objectives[on_front] * evaluator.signs
-        kept = Kept(numbers, points, evaluated, on_front)
+        kept = KeptDesigns(numbers, points, evaluated, on_front)
         return make_outcome(evaluator, kept, signed, tally, self._gap(merged), numbered)
 
     def _gap(self, merged: PortfolioFront | None) -> Gap:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.front import distinct_front
+from dse.evaluate.front import find_distinct_front
 from dse.model.quantity import Array
 from dse.search.portfolio.outer_sum import OuterSum
 from dse.search.portfolio.tolerance_grid import ToleranceGrid
@@ -131,7 +131,7 @@ def _join(parts: Iterable[TreeFront]) -> TreeFront:
     finite = np.isfinite(sums).all(axis=1)
     sums, choices = sums[finite], choices[finite]
     order = np.lexsort((*choices.T[::-1], *sums.T[::-1]))
-    order = order[distinct_front(sums[order])]
+    order = order[find_distinct_front(sums[order])]
     return TreeFront(sums[order], choices[order])
 
 

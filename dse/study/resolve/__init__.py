@@ -3,11 +3,11 @@
 `models`
     Code: models and sections of the report.
 `scope`
-    The names and numbers of a study.
+    The declarations of the quantities of a study, and numbers in their base units.
 `inputs`
-    Entries of catalogs, fixed inputs, the clock and files.
+    The table ``[inputs]``: entries of catalogs and their overrides, fixed inputs, clock and files.
 `variables`
-    The space.
+    The table ``[space]``: variables, and the numbers and ranges of their values.
 `agreement`
     Facts of selected entries that must agree.
 `objectives`
@@ -17,17 +17,19 @@
 `preferences`
     Weights, bounds and excluded options of the recommendation.
 `uncertainty`
-    Distributions and samples of uncertain inputs.
+    An input value in the unit of its quantity, its range and distribution, joint fits of a row, and
+    the samples of a study.
 `plots`
     Optimization regions and curves.
 `table`
     A study of a table, which has columns in the place of models.
 `kernels`
-    The kernels of a system, each resolved as a study of its own.
+    The tables ``[[kernel]]``: the kernels of a system, each resolved as a study of its own.
 `kernel_options`
-    The designs of kernels that a system may need; shared engines and chains.
+    The options of one kernel and their combination: totals on the host, shared engines and chains.
 `dependencies`
-    What is missing, what has no effect, and the input values that results depend on.
+    Checks of the whole study: missing and repeated inputs, inputs and variables without effect, and
+    the input values that results depend on.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.model_graph import ModelGraph, conflicts, required_constraints
+from dse.evaluate.model_graph import ModelGraph, find_conflicts, required_constraints
 from dse.evaluate.preferences import Preferences
 from dse.evaluate.samples import Uncertainty
 from dse.evaluate.space import Space
@@ -177,7 +179,7 @@ def resolve(
     # Stage 2: each name is known, and each number is in its quantity's domain.
     models = [*code.models, *(kernels.models if kernels else ())]
     model_graph = ModelGraph(tuple(models), {}, frozenset())
-    findings.problems += conflicts(model_graph)
+    findings.problems += find_conflicts(model_graph)
     model_graph = replace(model_graph, free=free_quantities(file, model_graph, entries))
     inputs = resolve_inputs(file, model_graph, entries, folder, elsewhere, findings)
     model_graph = replace(model_graph, constants=inputs.constants)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
-from dse.model.units import UnitError, read
+from dse.model.units import UnitError, read_value
 from dse.model.values import show
 from dse.study.catalog import HOST_CLOCK, KERNEL, NEEDS
 from dse.study.findings import Findings, Place
@@ -48,7 +48,7 @@ def check_agreement(
             if clock is None or HOST_CLOCK not in facts:
                 continue
             try:
-                own = read(facts[HOST_CLOCK], "Hz")
+                own = read_value(facts[HOST_CLOCK], "Hz")
             except UnitError:  # a fact is a free text
                 continue
             if abs(clock / own - 1) > _CLOCK_TOLERANCE:

@@ -14,14 +14,14 @@ from dse.evaluate.target import (
     Bound,
     BoundText,
     Target,
-    asked_of,
-    bound_of,
-    is_better,
-    least_problem,
+    bound_requires_better,
+    check_minimized_objective,
+    find_bounded_objective,
+    read_bound,
     read_target,
 )
 from dse.model.dimension import CLOCK, UnitMismatchError
-from dse.model.grammar import GrammarError, names_in, read_condition
+from dse.model.grammar import GrammarError, list_names, read_condition
 from dse.model.quantity import Quantity
 from dse.model.relation import Relation, read_relations
 from dse.model.units import UnitError, is_unit
@@ -33,7 +33,7 @@ from dse.study.resolve.objectives import (
     resolve_conditions,
     resolve_reduction,
 )
-from dse.study.resolve.scope import Scope, is_unitless, shown
+from dse.study.resolve.scope import Scope, is_unitless, show_as_written
 from dse.study.resolve.uncertainty import needs_samples
 from dse.study.schema import CatalogRow, ConstraintTable, RowsTable, StudyFile, SubsetsTable
 
@@ -119,7 +119,7 @@ def _bounds(
         if limit is None:
             continue
         sign, upper = signs[key], key == "at_most"
-        label = f"{quantity} {sign} {shown(number)} {at}".strip()
+        label = f"{quantity} {sign} {show_as_written(number)} {at}".strip()
         name = f"{table.name} ({sign})" if table.name and len(limits) > 1 else table.name or label
         reduction = _reduction(scope, place, table, [quantity], conditions, upper)
         constraints.append(
@@ -155,7 +155,7 @@ def free_quantities(
     for table in file.constraint:
         try:
             if table.relation:
-                names |= {name.name for name in names_in(read_condition(table.relation))}
+                names |= {name.name for name in list_names(read_condition(table.relation))}
         except GrammarError:  # `resolve_constraints` reports it
             continue
     units: dict[str, str] = {}
@@ -187,7 +187,7 @@ def resolve_target(
     table = file.target
     if table is None or len(objectives) < len(file.objective):
         return None, []
-    if (wrong := least_problem(table.least or "", objectives)) is not None:
+    if (wrong := check_minimized_objective(table.least or "", objectives)) is not None:
         scope.add(Place("target") / "least", wrong.message, wrong.remedy)
     try:
         texts = read_target(table.reach)
@@ -210,13 +210,13 @@ def _target_bound(
         if relation is None:
             return None
         return Constraint(text.text, "", "1", 0.0, True, relation, {})
-    objective, wrong = asked_of(text, objectives)
+    objective, wrong = find_bounded_objective(text, objectives)
     if wrong is not None:
         scope.add(_REACH, wrong.message, wrong.remedy)
         return None
-    if objective is not None and is_better(text, objective):
+    if objective is not None and bound_requires_better(text, objective):
         try:
-            return bound_of(text, objective, scope.clock)
+            return read_bound(text, objective, scope.clock)
         except UnitError as error:
             remedy = f"{objective.name} is in {objective.unit}"
             scope.add(_REACH, f"'{text.text}': {error}", remedy)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.graph_summary import list_reaches
+from dse.evaluate.graph_summary import list_variable_effects
 from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.samples import Uncertain
 from dse.evaluate.space import Choice, Space
@@ -81,7 +81,7 @@ def check_effects(
     Inputs without effect, and variables that affect some objectives only, are noted. Inputs that
     sections of the report need (`shown`) have one.
     """
-    model_graph, reached = evaluator.model_graph, list_reaches(evaluator)
+    model_graph, reached = evaluator.model_graph, list_variable_effects(evaluator)
     used = set[str]().union(*(names for _, names in _live_names(evaluator)))
     for objective in evaluator.objectives if not isinstance(file, KernelStudyFile) else ():
         if not any(objective.name in reach.objectives for reach in reached.values()):

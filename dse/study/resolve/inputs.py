@@ -11,12 +11,17 @@ from typing import Any
 from dse.evaluate.model_graph import ModelGraph
 from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
-from dse.study.catalog import Catalog, Together, open_catalog
+from dse.study.catalog import Catalog, JointTable, open_catalog
 from dse.study.catalog_filter import filter_catalog
 from dse.study.findings import Findings, Place
-from dse.study.input_files import MAX_INPUT, files_of, is_copied
+from dse.study.input_files import MAX_INPUT, is_copied, list_files
 from dse.study.resolve.scope import Scope
-from dse.study.resolve.uncertainty import resolve_fit, resolve_range, resolve_value, show_value
+from dse.study.resolve.uncertainty import (
+    resolve_joint_fit,
+    resolve_range,
+    resolve_value,
+    show_value,
+)
 from dse.study.schema import (
     CatalogRow,
     CatalogTable,
@@ -50,7 +55,7 @@ class Entries:
 
     path: Path
     rows: Rows = field(default_factory=dict)
-    fits: dict[str, Together] = field(default_factory=dict)
+    fits: dict[str, JointTable] = field(default_factory=dict)
     facts: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -79,7 +84,7 @@ def load_entries(file: StudyFile, folder: Path | None, findings: Findings) -> di
     return entries
 
 
-def overrides(table: CatalogRow | CatalogTable) -> Mapping[str, Mapping[str, Any]]:
+def list_overrides(table: CatalogRow | CatalogTable) -> Mapping[str, Mapping[str, Any]]:
     """Return the study's own values by entry."""
     return {table.row: table.override} if isinstance(table, CatalogRow) else table.override
 
@@ -87,7 +92,7 @@ def overrides(table: CatalogRow | CatalogTable) -> Mapping[str, Mapping[str, Any
 def _entries(
     findings: Findings, place: Place, catalog: Catalog, table: CatalogRow | CatalogTable
 ) -> Entries:
-    entries, own = Entries(catalog.path), overrides(table)
+    entries, own = Entries(catalog.path), list_overrides(table)
     options = [table.row] if isinstance(table, CatalogRow) else table.options
     names = list(catalog.rows) if options is None else options
     quantities = {name for row in catalog.rows.values() for name in row.values}
@@ -125,11 +130,11 @@ def _entries(
     return entries
 
 
-def _own_fit(fit: Together, rename: Mapping[str, str], own: Mapping[str, Any]) -> Together:
+def _own_fit(fit: JointTable, rename: Mapping[str, str], own: Mapping[str, Any]) -> JointTable:
     """Return a fit by the study's names; a value that the study gives does not vary in it."""
     names = [rename.get(name, name) for name in fit.of]
     kept = [i for i, name in enumerate(names) if name not in own]
-    return Together(
+    return JointTable(
         of=tuple(names[i] for i in kept),
         normal=tuple(rename.get(name, name) for name in fit.normal),
         covariance=tuple(tuple(fit.covariance[i][k] for k in kept) for i in kept),
@@ -138,7 +143,7 @@ def _own_fit(fit: Together, rename: Mapping[str, str], own: Mapping[str, Any]) -
 
 def check_overrides(scope: Scope, place: Place, table: CatalogRow | CatalogTable) -> None:
     """Check that a model takes each value that the study gives in the place of a catalog's."""
-    for name in {name for numbers in overrides(table).values() for name in numbers}:
+    for name in {name for numbers in list_overrides(table).values() for name in numbers}:
         if name not in scope.model_graph.quantities:
             scope.add(place / "override", f"no model takes '{name}'", "leave it out")
 
@@ -220,7 +225,7 @@ def resolve_inputs(
     for place, taken in entries.items():
         for fit in taken.fits.values() if place.section == "inputs" else ():
             own = {n: inputs.values[n] for n in fit.of if n in inputs.values}
-            inputs.values.update(resolve_fit(scope, place, fit, own))
+            inputs.values.update(resolve_joint_fit(scope, place, fit, own))
     return inputs
 
 
@@ -291,7 +296,7 @@ def _load_file(
             content = resource.without(content, entry.exclude)
         if entry.include and resource.including is not None:
             content = resource.including(content, entry.include)
-        files = files_of(path)
+        files = list_files(path)
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*")))
         scope.add(place, f"there is no file '{entry.file}'", near)

@@ -18,18 +18,18 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.audit import audit
+from dse.evaluate.audit import audit_models
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import DesignError
-from dse.evaluate.front import distinct_front
+from dse.evaluate.front import find_distinct_front
 from dse.evaluate.space import SUBSET, Choice, Points, Space, Variable, is_flag
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.evaluate.totals import BUILT, NOT_BUILT, part_name
 from dse.model.quantity import Array
-from dse.model.units import UnitError, read
-from dse.model.values import plural, show, worded
+from dse.model.units import UnitError, read_value
+from dse.model.values import plural, show, word_name
 from dse.problems import InputError, Problem, nearest
-from dse.search.base import SearchSettings, Start, method_of
+from dse.search.base import SearchSettings, Start, find_method
 from dse.search.portfolio.trees import Tree
 from dse.search.verification import verify_outcome
 from dse.study.schema import ChainTable, SharedEngineTable
@@ -69,13 +69,15 @@ class Options:
 
     def labelled(self) -> Options:
         """Return the options with their kernels in the names."""
-        label = " + ".join(map(worded, self.parts))
+        label = " + ".join(map(word_name, self.parts))
         names = (n if n == NOT_BUILT else f"{label}: {n}" for n in self.names)
         return replace(self, names=tuple(names))
 
     def front(self, totals: Sequence[str], signs: Signs) -> Options:
         """Return the options that no other dominates, and the first of equal ones."""
-        rows = np.flatnonzero(distinct_front(_coordinates(sum(self.parts.values()), totals, signs)))
+        rows = np.flatnonzero(
+            find_distinct_front(_coordinates(sum(self.parts.values()), totals, signs))
+        )
         if len(rows) > _MAX_OPTIONS:
             message = f"has {len(rows):,} options that none dominates: at most {_MAX_OPTIONS:,}"
             raise InputError("", [Problem("", message, "give its kernels fewer designs")])
@@ -90,7 +92,7 @@ def _coordinates(values: Any, totals: Sequence[str], signs: Signs) -> Array:
     return np.column_stack(columns) if columns else np.zeros((len(values), 1))
 
 
-def combine(parts: Sequence[Options]) -> Options:
+def combine_options(parts: Sequence[Options]) -> Options:
     """Return every combination of one option of each; only built options are named."""
     names = []
     for combination in itertools.product(*(options.names for options in parts)):
@@ -106,7 +108,7 @@ def combine(parts: Sequence[Options]) -> Options:
     return Options(tuple(names), values)
 
 
-def join(several: Sequence[Options]) -> Options:
+def join_options(several: Sequence[Options]) -> Options:
     """Return the options of all, which are for the same kernels."""
     kernels = several[0].parts
     return Options(
@@ -116,7 +118,7 @@ def join(several: Sequence[Options]) -> Options:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelOptions:
     """A kernel of a system.
 
     Parameters
@@ -136,7 +138,7 @@ class Kernel:
     on_host: Mapping[str, float] | None
     given: tuple[str, ...] = ()
 
-    def with_input(self, name: str, value: float) -> Kernel:
+    def with_input(self, name: str, value: float) -> KernelOptions:
         """Return the kernel with another value of a fixed input."""
         graph = self.evaluator.model_graph
         graph = replace(graph, constants={**graph.constants, name: value})
@@ -155,7 +157,7 @@ class Kernel:
 
     def options(self, totals: Sequence[str], signs: Signs, checks: bool = True) -> Options:
         """Return all options, "not built" first."""
-        return join([*self.host(totals), self.built(totals, signs, checks)])
+        return join_options([*self.host(totals), self.built(totals, signs, checks)])
 
     def built(
         self,
@@ -237,11 +239,11 @@ def _search(evaluator: Evaluator, signs: Signs, checks: bool) -> Points:
         for sign in signs.get(o.quantity, ())
     ]
     searched = replace(evaluator, objectives=tuple(objectives or evaluator.objectives[:1]))
-    method = method_of("exhaustive")
+    method = find_method("exhaustive")
     settings = SearchSettings(method="exhaustive")
     try:
         checks = checks and bool(evaluator.model_graph.models)
-        if checks and (problems := audit(searched).problems):
+        if checks and (problems := audit_models(searched).problems):
             raise InputError("", problems)
         plan = method.plan(settings, searched.space, len(searched.objectives), [])
         search = method.start(Start(searched, plan))
@@ -277,7 +279,7 @@ def _option_names(evaluator: Evaluator, points: Points) -> list[str]:
                 text = show(float(label), quantity.unit)
                 if is_flag(variable, quantity):
                     text = "yes" if label else "no"
-                values.append(f"{worded(name)} {text}")
+                values.append(f"{word_name(name)} {text}")
         names.append(", ".join([*entries, *values]) or f"design {number}")
     twice = {name for name in names if names.count(name) > 1} | {NOT_BUILT}
     return [
@@ -291,7 +293,7 @@ def _option_names(evaluator: Evaluator, points: Points) -> list[str]:
 
 def share_engine(
     table: SharedEngineTable,
-    kernels: Sequence[Kernel],
+    kernels: Sequence[KernelOptions],
     totals: Sequence[str],
     signs: Signs,
     checks: bool = True,
@@ -332,18 +334,18 @@ def share_engine(
     if problems or space is None:
         raise InputError("", problems)
     own = {kernel.name: kernel.options(totals, signs, checks).labelled() for kernel in kernels}
-    found = [combine([*own.values()])]
+    found = [combine_options([*own.values()])]
     for count in range(2, len(kernels) + 1):
         for sharing in itertools.combinations(kernels, count):
             rest = [own[k.name] for k in kernels if k not in sharing]
             shared = _shared(table, sharing, totals, space).labelled()
-            found.append(combine([shared, *rest]))
+            found.append(combine_options([shared, *rest]))
     order = [kernel.name for kernel in kernels]
     found = [Options(o.names, {name: o.parts[name] for name in order}) for o in found]
-    return join(found).front(totals, signs)
+    return join_options(found).front(totals, signs)
 
 
-def _common_space(kernels: Sequence[Kernel]) -> Space | None:
+def _common_space(kernels: Sequence[KernelOptions]) -> Space | None:
     """Return the designs that all kernels have: the same variables, of catalogs the same entries.
 
     None if there are none.
@@ -366,7 +368,7 @@ def _common_space(kernels: Sequence[Kernel]) -> Space | None:
 
 
 def _shared(
-    table: SharedEngineTable, kernels: Sequence[Kernel], totals: Sequence[str], space: Space
+    table: SharedEngineTable, kernels: Sequence[KernelOptions], totals: Sequence[str], space: Space
 ) -> Options:
     """Return the designs of a space that serve all of these kernels."""
     every = space.from_index(np.arange(space.size or 0))
@@ -415,7 +417,7 @@ class _State(NamedTuple):
 
 def chain_kernels(
     table: ChainTable,
-    kernels: Sequence[Kernel],
+    kernels: Sequence[KernelOptions],
     totals: Sequence[str],
     signs: Signs,
     checks: bool = True,
@@ -453,7 +455,7 @@ def chain_kernels(
                 built = kernel.built(totals, signs, checks, given).labelled()
                 own += [(_State(True, fed, feeds), built)] if built.names else []
         variants.append(own)
-    nodes = [join([options for _, options in own]) for own in variants]
+    nodes = [join_options([options for _, options in own]) for own in variants]
     labels = [np.repeat(np.arange(len(own)), [len(o.names) for _, o in own]) for own in variants]
     coordinates = [
         _coordinates(n.parts[name], totals, signs) for name, n in zip(names, nodes, strict=True)
@@ -493,7 +495,9 @@ def _has_feeding(variants: Sequence[tuple[_State, Options]]) -> bool:
     return any(state.feeds for state, _ in variants)
 
 
-def _read_inputs(table: ChainTable, kernel: Kernel) -> tuple[dict[str, float], dict[str, float]]:
+def _read_inputs(
+    table: ChainTable, kernel: KernelOptions
+) -> tuple[dict[str, float], dict[str, float]]:
     """Return the inputs `fed` and `feeds` of a kernel in its units."""
     graph, problems, found = kernel.evaluator.model_graph, list[Problem](), []
     for section in ("fed", "feeds"):
@@ -506,7 +510,7 @@ def _read_inputs(table: ChainTable, kernel: Kernel) -> tuple[dict[str, float], d
                 continue
             quantity, clock = graph.quantities[name], graph.constants.get("clock")
             try:
-                values[name] = read(str(number), quantity.unit, clock)
+                values[name] = read_value(str(number), quantity.unit, clock)
             except UnitError as error:
                 problems.append(Problem(f"{section}.{name}", str(error)))
             else:

@@ -14,18 +14,18 @@ import numpy as np
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Space
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.totals import BUILT, NOT_BUILT, Total, find_system, total_model
+from dse.evaluate.totals import BUILT, NOT_BUILT, Total, find_system, make_total_model
 from dse.model.contract import Model
 from dse.model.quantity import Quantity
-from dse.model.values import worded
+from dse.model.values import word_name
 from dse.problems import InputError, Problem, nearest
 from dse.search.bound.monotonicity import find_best_ends, find_missing_declarations
 from dse.search.bound.ranges import Ranges
 from dse.study.findings import Findings, Place
-from dse.study.input_files import own_file, read_toml, sha256_of
+from dse.study.input_files import find_own_file, hash_file, read_toml
 from dse.study.resolve.dependencies import StudyInput
 from dse.study.resolve.kernel_options import (
-    Kernel,
+    KernelOptions,
     Options,
     Signs,
     chain_kernels,
@@ -44,7 +44,7 @@ from dse.study.schema import (
     TableStudyFile,
     TableStudyTable,
 )
-from dse.study.schema_errors import parse_file
+from dse.study.schema_errors import check_study_content
 
 _DESIGNS, _SUMMARY = "designs.csv", "summary.json"  # of a run folder
 
@@ -68,7 +68,7 @@ class Kernels:
     """
 
     file: SystemStudyFile
-    kernels: Mapping[str, Kernel]
+    kernels: Mapping[str, KernelOptions]
     quantities: Mapping[str, Quantity]
     files: tuple[Path, ...]
     inputs: tuple[StudyInput, ...] = ()
@@ -79,7 +79,7 @@ class Kernels:
         groups = {"": tuple(self.kernels)}
         groups |= {f"{key}_": tuple(phase.kernels) for key, phase in self.file.phase.items()}
         return tuple(
-            total_model(f"{prefix}{total}", total, quantity, names)
+            make_total_model(f"{prefix}{total}", total, quantity, names)
             for prefix, names in groups.items()
             for total, quantity in self.quantities.items()
         )
@@ -186,7 +186,7 @@ def resolve_kernels(
     """Resolve the kernels of a system, each as a study; this runs no search."""
     from dse.study.resolve import Resolved, resolve
 
-    kernels: dict[str, Kernel] = {}
+    kernels: dict[str, KernelOptions] = {}
     quantities: dict[str, Quantity] = {}
     files: list[Path] = []
     of_tables: dict[str, Quantity] = {}
@@ -197,7 +197,9 @@ def resolve_kernels(
             study, place_of, paths = _study_of(kernel, file, table, folder, own)
             resolved: Resolved = resolve(study, place_of, functions, elsewhere, own)
             on_host = _not_built(table, resolved.evaluator, study, own)
-            kernels[kernel] = Kernel(kernel, resolved.evaluator, on_host, tuple(table.not_built))
+            kernels[kernel] = KernelOptions(
+                kernel, resolved.evaluator, on_host, tuple(table.not_built)
+            )
             given[kernel] = resolved.inputs
             own.finish_stage()
         except InputError as error:
@@ -232,7 +234,7 @@ def resolve_kernels(
 
 
 def _check_values(
-    kernels: Mapping[str, Kernel], quantities: Mapping[str, Quantity], findings: Findings
+    kernels: Mapping[str, KernelOptions], quantities: Mapping[str, Quantity], findings: Findings
 ) -> None:
     """Check that totals of tables, and of kernels on the host, are in the domains of totals."""
     for name, kernel in kernels.items():
@@ -278,7 +280,7 @@ def _list_inputs(
             if shared and (each.name, each.value) in seen:
                 continue
             seen.add((each.name, each.value))
-            label = each.label if shared else f"{each.label} of {worded(kernel)}"
+            label = each.label if shared else f"{each.label} of {word_name(kernel)}"
             names = tuple(kernels) if shared else (kernel,)
             yield replace(each, label=label, objectives=objectives, kernels=names)
 
@@ -328,8 +330,8 @@ def _study_of(
     inputs, space = {**shared.inputs, **table.inputs}, {**shared.space, **table.space}
     constraints, paths = [*shared.constraint, *table.constraint], list[Path]()
     if table.study:
-        path = own_file(folder, table.study, "study", "*.toml")
-        other = parse_file(read_toml(path)[1], Findings(table.study))
+        path = find_own_file(folder, table.study, "study", "*.toml")
+        other = check_study_content(read_toml(path)[1], Findings(table.study))
         models, folder, paths = list(other.study.models), path.parent, [path]
         inputs = {**other.inputs, **table.inputs}
         space = {**other.space, **table.space}
@@ -363,10 +365,10 @@ def _check_run(kernel: str, run: str, folder: Path | None, findings: Findings) -
         if not ((folder or Path()) / run / name).is_file():
             message = f"'{run}' is not the folder of a finished run: it has no {name}"
             raise InputError("", [Problem("run", message, f"dse run STUDY --out {run}")])
-    path = own_file(folder, f"{run}/{_SUMMARY}", "run", f"*/{_SUMMARY}")
+    path = find_own_file(folder, f"{run}/{_SUMMARY}", "run", f"*/{_SUMMARY}")
     summary = json.loads(path.read_text(encoding="utf-8"))
     written = summary.get("sha256", {}).get(_DESIGNS)
-    if written != sha256_of(path.with_name(_DESIGNS)):
+    if written != hash_file(path.with_name(_DESIGNS)):
         message = f"{run}/{_DESIGNS} is not as its run wrote it"
         raise InputError("", [Problem("run", message, "run its study again")])
     statement = summary.get("certificate", {}).get("statement", "")

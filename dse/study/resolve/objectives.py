@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.criteria import Conditions, Direction, Objective, Reduction, chosen
+from dse.evaluate.criteria import Conditions, Direction, Objective, Reduction, select_scenarios
 from dse.model.values import plural
 from dse.study.design_table import RESERVED
 from dse.study.findings import Place
-from dse.study.resolve.scope import Scope, shown
+from dse.study.resolve.scope import Scope, show_as_written
 from dse.study.resolve.uncertainty import (
     needs_samples,
     resolve_value,
@@ -155,7 +155,7 @@ def resolve_conditions(
         key = next((key for key, given in keys.items() if given), "")
         if value.distribution is None and key:
             message = f"'{key}' has no effect: a condition is not an input value"
-            scope.add(place / name, message, f"{name} = {shown(value.written)}")
+            scope.add(place / name, message, f"{name} = {show_as_written(value.written)}")
         resolved = resolve_value(scope, place / name, name, value)
         if resolved is not None and resolved.distribution is not None:
             conditions[name] = resolved.distribution
@@ -218,7 +218,7 @@ def _resolve_weights(
     elif not math.isfinite(sum(weights.tolist())):
         scope.add(place, "have too large a sum", "only their ratios matter: give smaller ones")
     positive = np.flatnonzero(weights).tolist()
-    return chosen(scenarios, positive), tuple(weights[positive].tolist())
+    return select_scenarios(scenarios, positive), tuple(weights[positive].tolist())
 
 
 def _check_weights(scope: Scope, place: Place, table: ObjectiveTable) -> bool:

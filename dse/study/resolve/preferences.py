@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dse.evaluate.criteria import Objective
 from dse.evaluate.preferences import Preferences
 from dse.evaluate.space import Choice, Space
-from dse.evaluate.target import Bound, BoundText, asked_of, bound_of, is_better, read_target
+from dse.evaluate.target import (
+    Bound,
+    BoundText,
+    bound_requires_better,
+    find_bounded_objective,
+    read_bound,
+    read_target,
+)
 from dse.model.grammar import GrammarError
 from dse.model.units import UnitError
 from dse.problems import nearest
@@ -53,19 +60,19 @@ def _read_bound(
     if not isinstance(bound, BoundText):
         findings.add(place, f"'{text}' is not a bound of one objective", _EXAMPLE)
         return None
-    objective, wrong = asked_of(bound, objectives)
+    objective, wrong = find_bounded_objective(bound, objectives)
     if objective is None:
         message = wrong.message if wrong else f"'{bound.name}' is not an objective"
         remedy = wrong.remedy if wrong else nearest(bound.name, [o.name for o in objectives])
         findings.add(place, message, remedy)
         return None
-    if not is_better(bound, objective):
+    if not bound_requires_better(bound, objective):
         sign = "at most, <=" if objective.direction == "minimize" else "at least, >="
         remedy = f"{objective.name} takes {sign}; another bound is a [[constraint]]"
         findings.add(place, f"'{text}' does not require a better value", remedy)
         return None
     try:
-        return bound_of(bound, objective, clock)
+        return read_bound(bound, objective, clock)
     except UnitError as error:
         findings.add(place, f"'{text}': {error}", f"{objective.name} is in {objective.unit}")
         return None

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.model_graph import ModelGraph
 from dse.model.quantity import Floats, Quantity
-from dse.model.units import UnitError, factor, read, split, suggest_value
+from dse.model.units import UnitError, conversion_factor, read_value, split_value, suggest_value
 from dse.model.values import show
 from dse.problems import closest, nearest
 from dse.study.findings import Findings, Place
@@ -67,7 +67,7 @@ class Scope:
             self.add(place, f"{given!r} has no unit", remedy)
             return None
         try:
-            value = read(given, unit, self.clock) if isinstance(given, str) else float(given)
+            value = read_value(given, unit, self.clock) if isinstance(given, str) else float(given)
         except UnitError as error:
             kind = "a plain number" if unit == "1" else f"a number in {unit}"
             message, near = str(error), suggest_value(str(given), unit)
@@ -93,7 +93,7 @@ class Scope:
         """Warn about a value that is far outside the typical range: its unit is probably wrong."""
         if name != "clock" and self.clock and not _is_plausible(self.clock, _CLOCK):
             return  # the clock has a warning: it converted the value
-        known = [(_CLOCK, 1.0)] if name == "clock" else declarations(self.model_graph, name)
+        known = [(_CLOCK, 1.0)] if name == "clock" else list_declarations(self.model_graph, name)
         for quantity, scale in known:
             if quantity.typical and not _is_plausible(value * scale, quantity):
                 typical = " to ".join(show(bound, quantity.unit) for bound in quantity.typical)
@@ -103,7 +103,7 @@ class Scope:
 
     def in_domain(self, place: Place, name: str, values: Floats) -> bool:
         """Check values against the domain of every model that takes this quantity."""
-        for quantity, scale in declarations(self.model_graph, name):
+        for quantity, scale in list_declarations(self.model_graph, name):
             x = np.atleast_1d(np.asarray(values, dtype=np.float64)) * scale
             if not quantity.contains_all(x):
                 bad = float(x[~quantity.contains(x)][0])
@@ -149,13 +149,13 @@ def is_unitless(text: str) -> bool:
     (True, False, False)
     """
     try:
-        number, _, unit = split(text)
+        number, _, unit = split_value(text)
     except UnitError:
         return False
     return not unit and math.isfinite(number)
 
 
-def declarations(model_graph: ModelGraph, name: str) -> list[tuple[Quantity, float]]:
+def list_declarations(model_graph: ModelGraph, name: str) -> list[tuple[Quantity, float]]:
     """Return every declaration of an input, each with the factor from the unit it is held in.
 
     Quantities that a clock relates to that unit are left out: it may differ from design to design.
@@ -168,7 +168,7 @@ def declarations(model_graph: ModelGraph, name: str) -> list[tuple[Quantity, flo
         quantity = model.inputs.get(name)
         if isinstance(quantity, Quantity):
             try:
-                scale, power = factor(held.unit, quantity.unit)
+                scale, power = conversion_factor(held.unit, quantity.unit)
             except UnitError:  # `dse.evaluate.model_graph` reports it
                 continue
             if power == 0:
@@ -178,9 +178,9 @@ def declarations(model_graph: ModelGraph, name: str) -> list[tuple[Quantity, flo
 
 def is_whole(model_graph: ModelGraph, name: str) -> bool:
     """Return whether a model takes only whole numbers of a quantity."""
-    return any(quantity.integer for quantity, _ in declarations(model_graph, name))
+    return any(quantity.integer for quantity, _ in list_declarations(model_graph, name))
 
 
-def shown(given: float | str) -> str:
+def show_as_written(given: float | str) -> str:
     """Return a number as the study wrote it."""
     return given if isinstance(given, str) else f"{given:g}"

@@ -11,7 +11,7 @@ import numpy as np
 from dse.evaluate.criteria import Constraint, Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.model_graph import ModelGraph
-from dse.evaluate.table_space import TableSpace, variable_of
+from dse.evaluate.table_space import TableSpace, column_variable
 from dse.evaluate.target import Target
 from dse.model.quantity import Quantity
 from dse.model.units import KNOWN_UNITS, is_unit
@@ -64,7 +64,7 @@ def resolve_table(
     names = _variables(file, findings, table, objectives, constraints)
     findings.finish_stage()
     values = {**table.numbers, **table.texts}
-    space = TableSpace({n: variable_of(values[n]) for n in names}, table.numbers, table.texts)
+    space = TableSpace({n: column_variable(values[n]) for n in names}, table.numbers, table.texts)
     _note_columns(file, findings, space, table)
     _note_missing(findings, objectives, constraints, space)
     return Evaluator(model_graph, space, tuple(objectives), tuple(constraints)), target, path

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dse.evaluate.criteria import Constraint, Objective, Reduction, scenarios
+from dse.evaluate.criteria import Constraint, Objective, Reduction, count_scenarios
 from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.samples import (
     SAMPLE,
@@ -20,16 +20,16 @@ from dse.evaluate.samples import (
     Uncertain,
     Uncertainty,
     draw_samples,
-    option_of,
+    option_column,
     sample_conditions,
 )
 from dse.evaluate.samples import JointDistribution as Fitted
 from dse.evaluate.space import Choice, Space
 from dse.model.quantity import Array
 from dse.model.values import plural
-from dse.study.catalog import Together
+from dse.study.catalog import JointTable
 from dse.study.findings import Findings, Place
-from dse.study.resolve.scope import Scope, declarations, is_whole, shown
+from dse.study.resolve.scope import Scope, is_whole, list_declarations, show_as_written
 from dse.study.schema import LAWS, SOURCED, InputValue, StudyFile, UncertainTable, input_value
 
 _CUT = 0.01  # of a law outside the domain: more of it gets a note
@@ -94,8 +94,8 @@ def resolve_range(
     return replace(resolved, range=(min(bounds), max(bounds)))
 
 
-def resolve_fit(
-    scope: Scope, place: Place, fit: Together, values: Mapping[str, InputValue]
+def resolve_joint_fit(
+    scope: Scope, place: Place, fit: JointTable, values: Mapping[str, InputValue]
 ) -> dict[str, InputValue]:
     """Return the values of a row that vary together, as a fit left them uncertain.
 
@@ -134,18 +134,18 @@ def describe_distribution(given: UncertainTable) -> str:
     kind = next(kind for kind in LAWS if getattr(given, kind) is not None)
     value = getattr(given, kind)
     if kind == "between":
-        return f"between {shown(value[0])} and {shown(value[1])}"
+        return f"between {show_as_written(value[0])} and {show_as_written(value[1])}"
     if isinstance(value, list):
-        return f"{kind} from {' to '.join(map(shown, value))}"
+        return f"{kind} from {' to '.join(map(show_as_written, value))}"
     second = _SECOND[kind]
-    return f"{kind}, {shown(value)}, {second} {shown(getattr(given, second))}"
+    return f"{kind}, {show_as_written(value)}, {second} {show_as_written(getattr(given, second))}"
 
 
 def show_value(given: Any) -> str:
     """Return a number as the study wrote it, also an uncertain one."""
     if isinstance(given, UncertainTable):
         return describe_distribution(given)
-    return shown(input_value(given).written)
+    return show_as_written(input_value(given).written)
 
 
 def _resolve_law(
@@ -190,7 +190,7 @@ def _resolve_law(
 def _domain(model_graph: ModelGraph, name: str) -> tuple[float, float]:
     """Return the minimum and the maximum that every model takes."""
     low, high = -math.inf, math.inf
-    for quantity, scale in declarations(model_graph, name):
+    for quantity, scale in list_declarations(model_graph, name):
         low = max(low, quantity.low / scale, math.nextafter(quantity.above / scale, math.inf))
         high = min(high, quantity.high / scale, math.nextafter(quantity.below / scale, -math.inf))
     return low, high
@@ -254,7 +254,7 @@ class Sampling:
         spreads = self.spreads(empty)
         chosen = {spread.variable for spread in spreads.values()} - {""}
         variables = {
-            n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in chosen else v
+            n: replace(v, numbered=option_column(n)) if isinstance(v, Choice) and n in chosen else v
             for n, v in space.variables.items()
         }
         return replace(model_graph, spread=spreads), Space(variables)
@@ -311,7 +311,7 @@ def _with_samples(
     if not needs_samples(model_graph, names, asked.conditions):
         return asked
     several: list[str] = [n for n, v in asked.conditions.items() if isinstance(v, tuple)]
-    each = scenarios(asked.conditions)
+    each = count_scenarios(asked.conditions)
     samples, corners = uncertainty.samples, uncertainty.corners
     if each * samples > _MAX_ROWS:
         message = f"{each:,} scenarios in {samples:,} samples are more than {_MAX_ROWS:,}"

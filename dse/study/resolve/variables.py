@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
-from dse.model.values import listed, plural, show
+from dse.model.values import join_words, plural, show
 from dse.problems import nearest
 from dse.study.findings import Place
 from dse.study.resolve.inputs import Entries, Inputs, Rows, check_overrides
 from dse.study.resolve.scope import Scope, is_whole
-from dse.study.resolve.uncertainty import resolve_fit, resolve_value
+from dse.study.resolve.uncertainty import resolve_joint_fit, resolve_value
 from dse.study.schema import (
     CatalogTable,
     InputValue,
@@ -180,7 +180,7 @@ def _resolve_rows(
                 rows[option][name] = value
         if entries is not None and option in entries.fits:
             fit = entries.fits[option]
-            rows[option] |= resolve_fit(scope, place / option, fit, rows[option])
+            rows[option] |= resolve_joint_fit(scope, place / option, fit, rows[option])
     return rows
 
 
@@ -193,7 +193,7 @@ def _note_ignored(scope: Scope, place: Place, rows: Rows, unknown: set[str]) -> 
         and len({row[name].text for row in rows.values()}) > 1
     ]
     if ignored:
-        text = f"no model takes {listed(ignored)}, in which the entries differ"
+        text = f"no model takes {join_words(ignored)}, in which the entries differ"
         scope.findings.notes.append(f"{place}: {text}")
 
 
@@ -203,7 +203,7 @@ def _fill_defaults(scope: Scope, place: Place, rows: Rows, needed: set[str]) -> 
     for name in sorted(needed & defaults.keys()):
         lacking = [option for option, row in rows.items() if name not in row]
         if lacking:
-            text = f"{name} is {defaults[name]:g}, the model's default, for {listed(lacking)}"
+            text = f"{name} is {defaults[name]:g}, the model's default, for {join_words(lacking)}"
             scope.findings.notes.append(f"{place}: {text}")
             value = InputValue(float(defaults[name]), source="default of a model")
             rows = {o: row if name in row else {**row, name: value} for o, row in rows.items()}
@@ -216,7 +216,7 @@ def _drop_incomplete(scope: Scope, place: Place, rows: Rows, needed: set[str]) -
     for lacking in dict.fromkeys(tuple(names) for names in absent.values() if names):
         options = [option for option, names in absent.items() if tuple(names) == lacking]
         text = f"{plural(len(options), 'entry', 'entries')} without {', '.join(lacking)}"
-        scope.findings.notes.append(f"{place}: {text}: left out: {listed(options)}")
+        scope.findings.notes.append(f"{place}: {text}: left out: {join_words(options)}")
     complete = {option: row for option, row in rows.items() if not absent[option]}
     if not complete:
         remedy = "write a condition that selects entries of one kind"

@@ -24,8 +24,8 @@ from objectives.communication import (
     load_dataflow,
     offload_functions,
 )
-from objectives.communication.acceleration import accelerated
-from objectives.communication.split import outermost, split, whole
+from objectives.communication.acceleration import list_accelerated
+from objectives.communication.split import outermost_contexts, split_work, whole_work
 from tests.communication_examples import Costs, Machine, literal_time, profile_of
 
 PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
@@ -127,7 +127,7 @@ def test_functions_in_several_contexts_are_divided_as_given(seed: int) -> None:
     for count in (1, 2, 3):
         for chosen in combinations(names, count):
             want = raw_split(program, set(chosen))
-            got = split(program, outermost(program, map(program.position, chosen)))
+            got = split_work(program, outermost_contexts(program, map(program.position, chosen)))
             to_host, between = want["to_host"], want["between"] + want["own"]
             anew = [want["local"], between, want["back"], want["from_host"] + to_host]
             assert list(got.anew) == pytest.approx(anew)
@@ -164,7 +164,7 @@ def test_limits_are_closed_forms(
     assert limits.medium_limit == pytest.approx(speedup(cf, sf, inf), rel=1e-12)
     # Amdahl: 1 / (1 - part of the time that is taken over)
     chosen = [program.position(name) for name in programs.chosen(selection)]
-    work, all_ = split(program, outermost(program, chosen)), whole(program)
+    work, all_ = split_work(program, outermost_contexts(program, chosen)), whole_work(program)
     left = work.host_instructions + 0.5 * work.host_bytes
     part = 1 - left / (all_.host_instructions + 0.5 * all_.host_bytes)
     assert limits.amdahl_limit == pytest.approx(1 / (1 - part), rel=1e-9)
@@ -238,4 +238,4 @@ def test_idle_functions_are_those_without_a_context_of_their_own(name: str) -> N
             if node["function"] in chosen and not chosen & callers
         }
         assert idle_functions(programs, float(selection)).idle_functions == len(chosen - outer)
-        assert set(accelerated(program, programs.chosen(selection))) == outer
+        assert set(list_accelerated(program, programs.chosen(selection))) == outer

@@ -17,11 +17,11 @@ from objectives.communication.analysis import (
     PARTS,
     REST,
     breakdown,
-    busiest,
     communication_share,
-    counts,
+    find_busiest,
     fit_dataflow_laws,
     law_table,
+    list_counts,
     local_or_global,
     memory_wall,
     speedups,
@@ -29,8 +29,8 @@ from objectives.communication.analysis import (
 from objectives.communication.dataflow import Dataflows
 from objectives.communication.laws import Notation
 from objectives.communication.report import (
-    families,
     flow_picture,
+    group_families,
     top_functions,
 )
 
@@ -168,7 +168,7 @@ def test_local_communication_gains_most_and_the_limit_is_the_same_for_both_algor
 
 def test_what_the_paper_concludes_of_the_decoder_holds_for_ours(jpeg: Dataflow) -> None:
     """Section V; figures of ours in docs/validation/communication_figures.md."""
-    assert list(busiest(jpeg).computation.index[:2]) == ["idct_1d", "convert_row"]
+    assert list(find_busiest(jpeg).computation.index[:2]) == ["idct_1d", "convert_row"]
     work = dict(zip(jpeg.names, jpeg.computation_inclusive, strict=True))
     assert work["idct"] > work["colour_conversion"] > work["get_symbol"]
     four = ("colour_conversion", "idct", "idct_1d", "get_symbol")
@@ -187,7 +187,7 @@ def test_what_the_paper_concludes_of_the_decoder_holds_for_ours(jpeg: Dataflow) 
 
 def test_the_busiest_functions_are_in_the_order_of_their_computation(jpeg: Dataflow) -> None:
     profile = raw("jpeg")
-    hot = busiest(jpeg, 8)
+    hot = find_busiest(jpeg, 8)
     ranked = sorted(profile["functions"], key=lambda f: -f["computation"])[:8]
     assert list(hot.computation.index) == [f["name"] for f in ranked]
     assert list(hot.computation) == [f["computation"] for f in ranked]
@@ -216,11 +216,11 @@ def test_the_call_tree_carries_the_laws() -> None:
 def test_every_number_of_a_dataflow_gets_a_law() -> None:
     runs = [rotation("iterative", side) for side in SIDES]
     laws = fit_dataflow_laws(runs, [side * side for side in SIDES])
-    seen = set().union(*(counts(run) for run in runs))
+    seen = set().union(*(list_counts(run) for run in runs))
     assert set(laws) == seen
     for count, law in laws.items():
         for run, side in zip(runs, SIDES, strict=True):
-            number = counts(run).get(count, 0)
+            number = list_counts(run).get(count, 0)
             off = abs(float(law.at(side * side)) - number) / max(number, 1)
             assert off <= law.residual + 1e-9, count
     table = law_table(laws, Notation(root="side")).set_index(["what", "from", "to"])
@@ -238,9 +238,9 @@ def test_top_functions_are_those_that_the_program_itself_calls(jpeg: Dataflow) -
 
 
 def test_families_are_programs_whose_names_end_in_a_size() -> None:
-    found = families(load_dataflows(PROFILES / "rotate"))
+    found = group_families(load_dataflows(PROFILES / "rotate"))
     assert {name: tuple(runs) for name, runs in found.items()} == dict.fromkeys(WAYS, SIDES)
-    assert families(Dataflows((rotation("iterative"),))) == {}
+    assert group_families(Dataflows((rotation("iterative"),))) == {}
 
 
 def test_without_data_there_is_no_memory_wall(tmp_path: Path) -> None:

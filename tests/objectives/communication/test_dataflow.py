@@ -12,7 +12,7 @@ import pytest
 
 import dse
 from dse.problems import InputError
-from dse.profile.command import Options, build_program
+from dse.profile.command import ProfileOptions, build_program
 from dse.profile.document import Profile
 from objectives.communication import (
     Dataflow,
@@ -24,9 +24,15 @@ from objectives.communication import (
     verdict,
 )
 from objectives.communication.acceleration import time_parts
-from objectives.communication.dataflow import CallTree, Kinds, callbacks, staying, wrappers
+from objectives.communication.dataflow import (
+    CallTree,
+    Kinds,
+    count_callbacks,
+    find_wrappers,
+    list_staying,
+)
 from objectives.communication.readers import from_counts
-from objectives.communication.split import split
+from objectives.communication.split import split_work
 from objectives.drafts.program import communication
 from objectives.programs import Calls, Counts
 from tests.profile.examples import EXAMPLES, PROGRAMS, needs_compiler, profile_text, run_built
@@ -78,7 +84,7 @@ def test_what_does_io_stays_and_all_that_calls_it(seed: int) -> None:
         library=frozenset(names[f] for f in io),
         io=frozenset(names[f] for f in io),
     )
-    found = staying(tree, names, kinds)
+    found = list_staying(tree, names, kinds)
     expected = {
         names[tree.function[v]]
         for v in range(len(tree.parent))
@@ -96,12 +102,12 @@ def test_the_shortest_way_to_the_io_is_reported() -> None:
     tree = CallTree(parent, function, np.ones(8), np.ones(8), np.ones(8))
     kinds = Kinds(library=frozenset({"write"}), io=frozenset({"write"}))
     names = ["main", "a", "b", "c", "d", "write"]
-    found = staying(tree, names, kinds)
+    found = list_staying(tree, names, kinds)
     assert found["b"] == "does I/O: write"
     assert found["a"] == "does I/O: b > … > d > write"
     assert found["c"] == "does I/O: d > write"
     # a user that waives the library function waives it for all that call it
-    waived = staying(tree, names, kinds._replace(included=frozenset({"write"})))
+    waived = list_staying(tree, names, kinds._replace(included=frozenset({"write"})))
     assert set(waived) == {"main"}
 
 
@@ -110,7 +116,7 @@ def test_wrappers_are_those_whose_work_is_done_in_one_other(seed: int) -> None:
     tree = random_tree(seed)
     names = NAMES[: int(tree.function.max()) + 1]
     movable = set(names[2:])
-    found = wrappers(tree, names, Kinds(), tree.computation, movable)
+    found = find_wrappers(tree, names, Kinds(), tree.computation, movable)
     total = [tree.computation[tree.below(v)].sum() for v in range(len(tree.parent))]
     direct = {}
     for f in range(2, len(names)):
@@ -127,7 +133,9 @@ def test_wrappers_are_those_whose_work_is_done_in_one_other(seed: int) -> None:
         while last[name] in direct:
             last[name] = direct[last[name]]
     assert found == last
-    assert not wrappers(tree, names, Kinds(included=frozenset(names)), tree.computation, movable)
+    assert not find_wrappers(
+        tree, names, Kinds(included=frozenset(names)), tree.computation, movable
+    )
 
 
 TEXT = """
@@ -329,7 +337,7 @@ def test_a_recursion_through_a_pointer_counted_by_hand(recursive: Profile) -> No
     assert (part.calls, part.callbacks) == (4, "12 callbacks to run on the host")
     assert (inner.calls, inner.callbacks) == (13, "")
     # 4 calls and 12 callbacks, 120 cycles each
-    work = split(program, (2,))
+    work = split_work(program, (2,))
     assert (work.calls, work.callbacks) == (16, 12)
     assert float(time_parts(work, setting, setting).calls) == 16 * 120
 
@@ -348,7 +356,7 @@ def test_crossings_of_control_are_those_of_a_replay(name: str, tmp_path: Path) -
     """Sets of contexts at random; a live invocation is where its way by names is, repeats cut."""
     example = EXAMPLES[name]
     sources = tuple(PROGRAMS / source for source in example.sources)
-    built = build_program(Options(sources, example.arguments), tmp_path, tmp_path / "trace")
+    built = build_program(ProfileOptions(sources, example.arguments), tmp_path, tmp_path / "trace")
     profile, _ = run_built(built, example.arguments, example.given)
     program = from_profile(profile)
     calls = _calls([f.name for f in profile.functions], events(tmp_path / "trace"))
@@ -374,7 +382,7 @@ def test_crossings_of_control_are_those_of_a_replay(name: str, tmp_path: Path) -
         enter = sum(n for (a, b), n in calls.items() if unit(b) and not unit(a))
         leave = sum(n for (a, b), n in calls.items() if unit(a) and not unit(b))
         assert sum(tree.calls[chosen]) == enter
-        assert sum(callbacks(tree, sorted(chosen)).values()) == leave
+        assert sum(count_callbacks(tree, sorted(chosen)).values()) == leave
 
 
 def _calls(names: list[str], trace: list[Any]) -> Counter[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -16,8 +16,8 @@ from objectives.communication import (
     program_run,
     run_response,
 )
-from objectives.communication.report import setting_of
-from objectives.communication.split import outermost, split
+from objectives.communication.report import fastest_setting
+from objectives.communication.split import outermost_contexts, split_work
 from tests.profile.examples import needs_compiler, profile_text
 
 STUDIES = Path(__file__).parents[3] / "studies"
@@ -48,7 +48,7 @@ def test_the_calls_of_a_run_are_the_run(programs: Dataflows, name: str, keeps: f
     busy = float(run.computation_time + run.local_time)
     assert count * calls.call_compute_time == pytest.approx(busy, rel=1e-12)
     # the host reads what the calls leave, as it did
-    work = split(program, outermost(program, [program.position(name)]))
+    work = split_work(program, outermost_contexts(program, [program.position(name)]))
     taken = float(run.host_time - run.host_computation_time - run.host_communication_time)
     taken -= HOST["byte_time"] * float(work.returned)
     assert count * calls.host_call_time == pytest.approx(taken, rel=1e-12)
@@ -72,7 +72,7 @@ def test_a_run_whose_calls_nobody_disturbs_is_that_of_the_time_model(programs: D
         calls.calls_per_run, interval, calls.host_rest_time, calls.host_run_time, 1e-9
     )
     program = programs.programs[0]
-    work = split(program, outermost(program, [program.position("compress_block")]))
+    work = split_work(program, outermost_contexts(program, [program.position("compress_block")]))
     time = float(run.accelerated_time) + HOST["byte_time"] * work.returned
     assert whole.run_time == pytest.approx(time, rel=1e-12)
     assert whole.speedup == pytest.approx(float(run.host_time) / time, rel=1e-12)
@@ -101,7 +101,7 @@ def test_the_front_accelerates_what_is_worth_it_and_names_it() -> None:
     assert len(set(front["streams"])) > 1
     assert set(front["accelerated"][front["calls_in_flight"] > 1]) <= {"compress_block", "checksum"}
     # the section rates functions at the costs of the fastest design's interface
-    best, setting = result.best("speedup"), setting_of(study, result)
+    best, setting = result.best("speedup"), fastest_setting(study, result)
     costs = (best["interface_overhead"], best["interface_latency"])
     assert (setting.overhead, setting.latency) == costs
     per_byte = best["interface_latency_per_byte"] + best["interface_overhead_per_byte"]

@@ -14,9 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.profile import Options, Profile
+from dse.profile import Profile, ProfileOptions
 from dse.profile.command import build_program
-from objectives.communication.laws import TERMS, Law, Notation, Term, fit_law, growth, law_text
+from objectives.communication.laws import (
+    TERMS,
+    Law,
+    Notation,
+    Term,
+    fit_law,
+    leading_term,
+    write_law,
+)
 
 FOLDER = Path(__file__).parents[3] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)
@@ -62,7 +70,7 @@ def test_sizes_that_are_neither_squares_nor_powers_of_two_have_laws_in_whole_pow
     sizes = [10, 20, 30, 50, 70, 110]
     law = fit_law(sizes, [n**3 - n * n + 5 for n in sizes])
     assert law.exact
-    assert law_text(law, Notation(unit="")) == "n³ − n² + 5"
+    assert write_law(law, Notation(unit="")) == "n³ − n² + 5"
 
 
 def test_one_unit_off_at_the_largest_size_is_no_exact_law() -> None:
@@ -115,7 +123,7 @@ def test_no_law_falls_as_the_problem_grows() -> None:
 def test_nothing_at_every_size_is_the_empty_law() -> None:
     law = fit_law(SIZES, [0] * 7)
     assert law == Law((), (), True, 0.0, 0.0)
-    assert law_text(law) == "0 B"
+    assert write_law(law) == "0 B"
     assert law.at(np.array([[64.0, 256.0]])).tolist() == [[0.0, 0.0]]
 
 
@@ -161,13 +169,13 @@ PLAIN = Notation(unit="instructions")
 def test_laws_read_as_one_would_write_them(
     given: Law, notation: Notation | None, text: str, grows: str
 ) -> None:
-    assert law_text(given, notation) == text
-    assert growth(given, notation) == grows
+    assert write_law(given, notation) == text
+    assert leading_term(given, notation) == grows
 
 
 def test_a_fitted_law_says_how_far_it_is_off() -> None:
     fitted = Law((Term(Fraction(1), 0),), (Fraction(9.003),), False, 0.0002, 0.001)
-    assert law_text(fitted, PLAIN) == "≈ 9.003·n instructions (within 0.0002 of the count)"
+    assert write_law(fitted, PLAIN) == "≈ 9.003·n instructions (within 0.0002 of the count)"
 
 
 def profiles(way: str) -> list[Profile]:
@@ -197,7 +205,7 @@ def test_the_rotation_follows_the_laws_derived_by_hand(
     way: str, source: str, to: str, text: str
 ) -> None:
     counts = moved(way, source, to)
-    assert law_text(fit_law(SIZES, counts), SIDE) == text
+    assert write_law(fit_law(SIZES, counts), SIDE) == text
     from_six = fit_law(SIZES[:-1], counts[:-1])
     assert from_six.exact
     assert from_six.at(SIZES[-1]) == counts[-1]  # a size that the law has not seen
@@ -205,7 +213,7 @@ def test_the_rotation_follows_the_laws_derived_by_hand(
 
 def test_the_recursion_as_a_whole_reads_the_picture_once() -> None:
     counts = moved("recursive", "load", "turn_quarters", "transfers_into")
-    assert law_text(fit_law(SIZES, counts), SIDE) == "n words + 12 B"
+    assert write_law(fit_law(SIZES, counts), SIDE) == "n words + 12 B"
 
 
 def computation(way: str, function: str) -> list[int]:
@@ -215,10 +223,10 @@ def computation(way: str, function: str) -> list[int]:
 def test_computation_of_the_recursion_grows_by_the_logarithm_of_the_side() -> None:
     law = fit_law(SIZES, computation("recursive", "turn_quarters"))
     assert law.exact
-    assert growth(law, SIDE) == "n·log2(side)"
+    assert leading_term(law, SIDE) == "n·log2(side)"
     rings = fit_law(SIZES, computation("iterative", "turn_rings"))
     assert rings.exact
-    assert growth(rings, SIDE) == "n"
+    assert leading_term(rings, SIDE) == "n"
 
 
 def test_what_depends_on_the_digits_of_the_side_has_no_exact_law() -> None:
@@ -240,7 +248,7 @@ def maker() -> ModuleType:
 def test_the_kept_profiles_are_those_of_the_program(maker: ModuleType) -> None:
     assert maker.SIDES == SIDES
     with tempfile.TemporaryDirectory() as name:
-        built = build_program(Options(maker.SOURCES, caches=()), Path(name))
+        built = build_program(ProfileOptions(maker.SOURCES, caches=()), Path(name))
         for way in ("iterative", "recursive"):
             fresh = maker.profile_at(built, way, 64, Path(name))
             kept = Profile.load(FOLDER / "rotate" / f"{way}-064.json")

@@ -12,7 +12,7 @@ from dse.problems import InputError
 from dse.profile.document import Profile
 from objectives.communication import from_profile, load_dataflow, load_dataflows
 from objectives.communication.dataflow import shares_inside
-from objectives.communication.readers import MAX_CONTEXTS, expand, inclusive_transfers
+from objectives.communication.readers import MAX_CONTEXTS, expand_call_graph, inclusive_transfers
 from objectives.programs import Calls
 from tests.communication_examples import Machine, profile_of
 
@@ -83,7 +83,7 @@ def test_the_tree_of_a_graph_keeps_its_sums(data: st.DataObject) -> None:
     invoked = np.zeros(size)
     for (_, g), call in calls.items():
         invoked[g] += call.times
-    tree = expand(np.maximum(invoked, 1.0), computation, calls)
+    tree = expand_call_graph(np.maximum(invoked, 1.0), computation, calls)
     assert all(tree.parent[v] < v for v in range(len(tree.parent)))
     for node in range(len(tree.parent)):
         way = [int(tree.function[v]) for v in tree.way(node)]
@@ -104,14 +104,14 @@ def test_a_tree_that_would_explode_keeps_the_computation() -> None:
         for i in range(2)
         for j in range(2)
     }
-    tree = expand(np.ones(2 * layers), np.arange(2.0 * layers), calls)
+    tree = expand_call_graph(np.ones(2 * layers), np.arange(2.0 * layers), calls)
     assert len(tree.parent) == MAX_CONTEXTS
     assert tree.computation.sum() == pytest.approx(np.arange(2.0 * layers).sum())
 
 
 def test_inclusive_transfers_by_hand() -> None:
     # a calls b; c is called by a (a quarter of its work) and by main
-    tree = expand(
+    tree = expand_call_graph(
         np.array([1.0, 1, 1, 4]),
         np.array([5.0, 5, 5, 8]),
         {(0, 1): Calls(1, 1), (1, 2): Calls(1, 1), (1, 3): Calls(1, 1), (0, 3): Calls(3, 3)},

@@ -20,10 +20,10 @@ from objectives.communication import (
 from objectives.communication.report import (
     accelerators,
     choices_on_front,
+    fastest_setting,
     functions,
     limits,
     scaling,
-    setting_of,
 )
 from tests.core_examples import brute_front
 
@@ -155,10 +155,10 @@ def test_sections_tell_limits_verdicts_and_laws(rotate: Ran) -> None:
     assert str(verdict["sensitivity"]["putchar"]).startswith("divide overhead and latency")
     assert (verdict["worth"] == (verdict["bytes a call [B]"] > verdict["break-even [B]"])).all()
     known = verdict["computing at most"].dropna()  # critical paths were not measured
-    assert (known <= setting_of(*rotate).computation_factor).all()
+    assert (known <= fastest_setting(*rotate).computation_factor).all()
     assert "critical paths were not measured" in judged.text
     program = load_dataflow(STUDIES / "profiles/rotate/iterative-128.json")
-    cut = best_cut(program.including(["getchar", "load", "putchar"]), setting_of(*rotate))
+    cut = best_cut(program.including(["getchar", "load", "putchar"]), fastest_setting(*rotate))
     assert len(cut.paths) > 1
     assert f"cut at: {'; '.join(cut.paths)}; with" in judged.text
     grown = scaling(study, result)

@@ -25,7 +25,7 @@ from objectives.communication import (
 )
 from objectives.communication.call_tree_cut import best_antichain
 from objectives.communication.dataflow import CallTree, Chain
-from objectives.communication.split import split, whole
+from objectives.communication.split import split_work, whole_work
 from objectives.communication.verdict import Change
 from objectives.logca import speedup
 from tests.communication_examples import Machine, antichains, profile_of
@@ -209,13 +209,13 @@ def test_the_best_antichain_is_the_best_of_all(data: st.DataObject) -> None:
 def test_the_cut_against_every_cut(seed: int) -> None:
     program = from_profile(profile_of(Machine(seed, functions=7).trace))
     setting = Setting(6.0, 6.0, overhead=25.0, least_speedup=1.0)
-    total = setting.time(whole(program))
+    total = setting.time(whole_work(program))
     nodes = list(range(1, len(program.tree.parent)))
-    alone = {v: total - setting.time(split(program, (v,))) for v in nodes}
+    alone = {v: total - setting.time(split_work(program, (v,))) for v in nodes}
     all_ = list(antichains(program.tree, nodes))
     cut = best_cut(program, setting)
     assert cut.saved == pytest.approx(max(sum(alone[v] for v in chosen) for chosen in all_))
-    by_model = max(total / setting.time(split(program, chosen)) for chosen in all_)
+    by_model = max(total / setting.time(split_work(program, chosen)) for chosen in all_)
     assert cut.speedup == pytest.approx(program_speedup(program, cut.functions, setting))
     assert total / (total - cut.saved) <= cut.speedup * (1 + 1e-12) <= by_model * (1 + 1e-9)
     assert [path.split(" > ")[-1] for path in cut.paths] == list(cut.functions)

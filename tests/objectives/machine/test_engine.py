@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dse.model import Quantity, declared
-from dse.model.units import read
+from dse.model import Quantity, list_declarations
+from dse.model.units import read_value
 from dse.study.catalog import find_catalog, load_catalog
 from objectives.machine.area import total_area
 from objectives.machine.engine import Elements, Engine, LanesFor, engine, lanes_for
@@ -72,9 +72,9 @@ def points_of(row: str) -> NDArray[np.float64]:
 
 @functools.cache
 def coefficients(row: str) -> dict[str, float]:
-    units = {n: q.unit for n, q in declared(engine).items() if isinstance(q, Quantity)}
+    units = {n: q.unit for n, q in list_declarations(engine).items() if isinstance(q, Quantity)}
     figures = load_catalog(find_catalog("pipelined_engines")).rows[row].values
-    return {name: read(figure.text, units[name]) for name, figure in figures.items()}
+    return {name: read_value(figure.text, units[name]) for name, figure in figures.items()}
 
 
 def measured_engine(row: str, **inputs: Any) -> Engine:
@@ -208,4 +208,4 @@ def test_streams_within_the_pipeline_need_no_secondary_memory() -> None:
 @pytest.mark.parametrize(("row", "bits"), [("lut-ram-6-input", 64)])
 def test_memory_rows_are_the_bits_of_a_lut(row: str, bits: int) -> None:
     figure = load_catalog(find_catalog("memories")).rows[row].values["memory_area_per_bit"]
-    assert read(figure.text, "LUT/bit") * bits == 1
+    assert read_value(figure.text, "LUT/bit") * bits == 1

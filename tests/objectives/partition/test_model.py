@@ -19,11 +19,11 @@ from objectives.partition import greedy, optimal
 from objectives.partition.estimate import (
     cpu_time,
     estimate,
-    latencies,
+    memory_latencies,
     theoretical_time,
 )
-from objectives.partition.graph import graph
-from objectives.partition.problem import problem_of
+from objectives.partition.graph import make_graph
+from objectives.partition.problem import make_problem
 from objectives.partition.quantities import Workloads
 from tests.oracles.partition_times import literal_times, organisations
 from tests.partition_examples import ORGANISATIONS, organisation, random_program, some_architecture
@@ -85,7 +85,7 @@ def test_moving_blocks_changes_the_time_as_the_problem_says() -> None:
     rng = np.random.default_rng(3)
     for seed in range(30):
         program, a = random_program(50, seed), some_architecture(rng)
-        problem = problem_of(program, a, capped=False)
+        problem = make_problem(program, a, capped=False)
         # separating blocks never pays: what makes the time submodular, and the best a minimum cut
         assert (problem.any_cost >= 0).all() and (problem.all_gain >= 0).all()
         none = estimate(program, np.zeros(50, bool), a).accelerated_time
@@ -106,7 +106,7 @@ def test_two_programs_read_by_hand() -> None:
         (6, "printf", 1, 1, {}),
     ]
     document = _document(blocks)
-    program = graph(Profile.model_validate(document), "hand")
+    program = make_graph(Profile.model_validate(document), "hand")
     assert program.block.tolist() == [0, 1, 2, 3, 4, 6]  # 5 never ran
     assert program.operations[:, :-1].sum(axis=1).tolist() == [3, 16, 2, 16, 4, 0]
     assert program.operations[:, -1].tolist() == [0, 16, 0, 0, 0, 0]
@@ -226,7 +226,7 @@ def test_outputs_agree_with_each_other(workloads: Workloads) -> None:
 
 def test_organisations_differ_as_the_paper_says() -> None:
     """SL1 crosses for free; without a cache the accelerator pays the shared level at least."""
-    found = {row: latencies(organisation(row, 1.0)) for row in ORGANISATIONS}
+    found = {row: memory_latencies(organisation(row, 1.0)) for row in ORGANISATIONS}
     assert {row: [float(x) for x in memory.accelerator] for row, memory in found.items()} == {
         "SL1": [4, 15, 200],
         "SL2+": [3, 16, 200],
@@ -268,4 +268,4 @@ def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:
         Workloads.load(tmp_path)
     profile = Profile.load(PROFILES / "sor.json")
     with pytest.raises(ValueError, match="no cache configuration 1; the profile has 1"):
-        graph(profile, "sor", 1)
+        make_graph(profile, "sor", 1)

@@ -10,14 +10,14 @@ import pytest
 
 import dse
 from dse.model.section import Bars, Table
-from objectives.partition import Architecture, Workloads, block_times, decide, estimate
+from objectives.partition import Architecture, Workloads, block_times, decide_moves, estimate
 from objectives.partition.moved import (
     blocks,
     blocks_table,
+    find_moved_blocks,
     functions_table,
     lines_table,
-    moved_in,
-    spans,
+    show_lines,
 )
 
 PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
@@ -46,7 +46,7 @@ def ran() -> Ran:
 def test_what_a_design_moves_is_what_its_figures_are_of(ran: Ran) -> None:
     study, result = ran
     for _, design in result.front.designs.iterrows():
-        found = moved_in(study, design, 0)
+        found = find_moved_blocks(study, design, 0)
         assert found.speedup == pytest.approx(design["speedup"], rel=1e-12)
         assert found.graph.area[found.moved].sum() <= design["accelerator_size"]
 
@@ -62,13 +62,13 @@ def test_a_report_solves_nothing_that_the_run_solved(
     study, result = ran
     assert blocks(study, result).parts
     graph = study.constants["profiles"].graphs[0][0]
-    decide(graph, Architecture(shared_level=1.0, accelerator_cache=0.0), 64)
-    decide(graph, Architecture(3.0, 0.0, shared_penalty=1.0), 64)  # no cache is shared
+    decide_moves(graph, Architecture(shared_level=1.0, accelerator_cache=0.0), 64)
+    decide_moves(graph, Architecture(3.0, 0.0, shared_penalty=1.0), 64)  # no cache is shared
 
 
 def test_lines_that_move_stand_beside_their_source(ran: Ran) -> None:
     study, result = ran
-    found = moved_in(study, result.best("speedup"), 0)
+    found = find_moved_blocks(study, result.best("speedup"), 0)
     source = (PROFILES.parent / "programs" / "md5.c").read_text().splitlines()
     table = lines_table(found)
     assert not table.empty
@@ -85,7 +85,7 @@ def test_lines_that_move_stand_beside_their_source(ran: Ran) -> None:
 
 def test_shares_of_functions_and_blocks_add_up_to_the_time_on_the_cpu(ran: Ran) -> None:
     study, result = ran
-    found = moved_in(study, result.best("speedup"), 0)
+    found = find_moved_blocks(study, result.best("speedup"), 0)
     functions = functions_table(found)
     whole = functions["share that moves [%]"].sum() + functions["share that stays [%]"].sum()
     assert whole == pytest.approx(100, abs=0.1)  # each is rounded to 0.01
@@ -98,7 +98,7 @@ def test_shares_of_functions_and_blocks_add_up_to_the_time_on_the_cpu(ran: Ran) 
     for name, group in rows[on].groupby("function"):
         row = functions.set_index("function").loc[name]
         assert row["blocks that move"].startswith(f"{len(group)} of ")
-        assert row["lines that move"] == spans(group["line"].tolist())
+        assert row["lines that move"] == show_lines(group["line"].tolist())
 
 
 def test_the_time_of_a_block_is_what_the_program_saves_without_it() -> None:
@@ -121,7 +121,7 @@ def test_the_section_names_what_moves_and_where(ran: Ran) -> None:
     study, result = ran
     section = blocks(study, result)
     design = result.nash()
-    found = moved_in(study, design, 0)
+    found = find_moved_blocks(study, design, 0)
     first = functions_table(found).iloc[0]
     assert f"design {design.name}, the Nash design, moves {int(found.moved.sum())} of" in (
         section.text

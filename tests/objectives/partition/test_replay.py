@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.profile.command import Options, build_program
+from dse.profile.command import ProfileOptions, build_program
 from dse.profile.document import Profile
 from objectives.communication import Setting, from_profile, verdict
-from objectives.partition import Architecture, best_partition, estimate, graph, problem_of
+from objectives.partition import Architecture, best_partition, estimate, make_graph, make_problem
 from objectives.partition.graph import COPY_AREA
 from tests.oracles.partition_replay import Memory, Replay, execution
 from tests.partition_examples import ORGANISATIONS, organisation
@@ -53,7 +53,7 @@ def _trace(name: str, folder: Path) -> Measured:
     example = PROGRAM[name]
     given = plain_output(PICTURE, folder) if name == "jpeg" else b""
     sources = tuple(PROGRAMS / source for source in example.sources)
-    options = Options(sources, example.arguments, caches=CACHES)
+    options = ProfileOptions(sources, example.arguments, caches=CACHES)
     built = build_program(options, folder, folder / "trace")
     profile, output = run_built(built, example.arguments, given)
     assert profile.run.complete
@@ -68,10 +68,10 @@ def test_time_is_that_of_a_replay_on_two_cores(
     rng = np.random.default_rng(0)
     for number, row in enumerate(ORGANISATIONS):
         cache = number % 2 + 1  # the small ones, in which lines come and go
-        program, a = graph(found.profile, name, cache), organisation(row)
+        program, a = make_graph(found.profile, name, cache), organisation(row)
         moved = program.movable & (rng.random((16, 1)) > rng.random((16, len(program))))
         moved[0] = program.movable
-        moved[1] = best_partition(problem_of(program, a), 128).moved
+        moved[1] = best_partition(make_problem(program, a), 128).moved
         blocks = np.zeros((16, len(found.profile.blocks)), bool)
         blocks[:, program.block] = moved
         replay = Replay(blocks, CACHES[cache], memory_of(a), copies_of(found.profile))
@@ -132,14 +132,14 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
 
 
 def test_a_loop_that_copies_moves_with_its_copies(profile: Profile) -> None:
-    program = graph(profile, "copies")
+    program = make_graph(profile, "copies")
     functions = np.array(program.function)
     assert program.movable[functions == "memcpy"].all()
     assert not program.movable[functions == "fwrite"].any()  # nor does the block that calls it
     calling = {call.source for call in profile.calls if call.to == "fwrite"}
     assert not program.movable[np.isin(program.block, list(calling))].any()
     assert program.area[functions == "memcpy"].tolist() == [COPY_AREA]
-    best = best_partition(problem_of(program, Architecture()), 1e9)
+    best = best_partition(make_problem(program, Architecture()), 1e9)
     hot = (functions == "mix") & (program.executions >= 400)
     assert best.moved[hot].all()
     assert best.moved[functions == "memcpy"].all()

@@ -17,22 +17,22 @@ from dse.model.section import Bars, Lines, Section, Table
 from dse.run import report
 from objectives.partition import (
     Workloads,
-    architecture_of,
     best_partition,
     cpu_time,
     estimate,
+    make_architecture,
+    make_problem,
     optimal,
-    problem_of,
 )
 from objectives.partition.report import (
     DEFAULTS,
     Comparison,
-    at_penalty,
-    by_program,
-    groups,
+    find_design_groups,
     integration,
-    robustness,
-    shares,
+    penalty_costs,
+    select_penalty,
+    speedup_fractions,
+    tabulate_by_program,
 )
 from tests import partition_examples as examples
 from tests.core_examples import brute_front
@@ -82,8 +82,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 def _speedup(workloads: Workloads, program: int, values: dict[str, float], size: float) -> float:
     """Work one speedup out from the parts, without the model."""
-    graph, architecture = workloads.graphs[program][0], architecture_of(values)
-    moved = best_partition(problem_of(graph, architecture), size).moved
+    graph, architecture = workloads.graphs[program][0], make_architecture(values)
+    moved = best_partition(make_problem(graph, architecture), size).moved
     time = estimate(graph, moved, architecture).accelerated_time
     return float(cpu_time(graph, architecture) / time)
 
@@ -110,7 +110,7 @@ def test_the_front_is_that_of_all_designs(small: Ran, workloads: Workloads) -> N
 
 def test_shares_are_those_of_each_design_alone(workloads: Workloads) -> None:
     compared = Comparison(workloads, ORGANISATIONS, (0.0, 1.0), {"accelerator_efficiency": 0.25})
-    found = shares(compared, "accelerator_size", [40.0])
+    found = speedup_fractions(compared, "accelerator_size", [40.0])
     assert len(found) == 5 * 2 * 6
     for name, penalty, program in (("SL1", 1.0, 4), ("SL2+", 0.0, 1), ("SMM+", 1.0, 3)):
         chosen = found[
@@ -140,7 +140,7 @@ def test_robustness_counts_the_best() -> None:
         for size, value in zip((8, 16), values, strict=True)
     ]
     along = pd.DataFrame(rows, columns=["organisation", "penalty", "size", "program", "speedup"])
-    found = robustness(table, [along])
+    found = penalty_costs(table, [along])
     assert found.to_numpy().tolist() == [
         [60, 25, pytest.approx(125 / 3), "x", 20, 2, 0],
         [40, 30, 75, "y", 10, 1, 2],
@@ -150,13 +150,13 @@ def test_robustness_counts_the_best() -> None:
 
 def test_groups_pay_together_and_not_alone(workloads: Workloads) -> None:
     graph = workloads.graphs[NAMES.index("whetstone")][0]
-    found = groups([graph], DEFAULTS)
+    found = find_design_groups([graph], DEFAULTS)
     first = found.to_dict("records")[0]
     assert first["program"] == "whetstone"
     assert first["alone"] <= 0 and first["together"] > 0.1
     assert "references" in first["where"]
     assert first["area"] <= 128
-    assert groups([graph], {**DEFAULTS, "accelerator_size": 0.0}).empty
+    assert find_design_groups([graph], {**DEFAULTS, "accelerator_size": 0.0}).empty
 
 
 def test_the_section_answers_with_the_figures_of_its_tables(small: Ran) -> None:
@@ -236,10 +236,11 @@ def test_figure_2_of_the_docs(workloads: Workloads) -> None:
 def test_figure_3_of_the_docs_and_the_conclusions_of_the_paper(workloads: Workloads) -> None:
     written = _documented("## Figure 3")
     compared = Comparison(workloads, ORGANISATIONS, (0.0, 1.0), {})
-    defaults = shares(compared, "accelerator_size", [128.0])
+    defaults = speedup_fractions(compared, "accelerator_size", [128.0])
     for kind in ("optimum", "greedy"):
         before, after = (
-            at_penalty(by_program(defaults, kind), penalty)["mean"] for penalty in (0.0, 1.0)
+            select_penalty(tabulate_by_program(defaults, kind), penalty)["mean"]
+            for penalty in (0.0, 1.0)
         )
         for table, column in ((before, "no penalty"), (after, "1 cycle")):
             assert list(written.index) == list(table.index)

@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from objectives.partition import branch
-from objectives.partition.cut import minimum_cut, nested_groups, reduced
-from objectives.partition.decisions import decide
-from objectives.partition.estimate import estimate, latencies
+from objectives.partition.cut import minimum_cut, nested_groups, reduce_problem
+from objectives.partition.decisions import decide_moves
+from objectives.partition.estimate import estimate, memory_latencies
 from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
 from objectives.partition.milp import solve_program
 from objectives.partition.model import optimal
-from objectives.partition.problem import PartitionProblem, problem_of
+from objectives.partition.problem import PartitionProblem, make_problem
 from objectives.partition.quantities import Architecture, Workloads
 from objectives.partition.solve import area_front, best_partition, greedy_partition
 from tests.partition_examples import organisation, random_program, some_architecture
@@ -34,7 +34,7 @@ def every_mapping(graph: Graph) -> NDArray[np.bool_]:
 def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np.float64]:
     """Return the time of each mapping, by the sums of the paper."""
     x = moved.astype(float)
-    memory = latencies(a)
+    memory = memory_latencies(a)
     on_cpu, on_acc = graph.hits @ memory.cpu, graph.hits @ memory.accelerator
     for kind, count in zip(("", *COSTED), graph.operations.T, strict=True):
         cpu, acc = (getattr(a, f"{core}_{kind}_cost", 1.0) for core in ("cpu", "accelerator"))
@@ -69,11 +69,11 @@ def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
     for seed in range(20):  # 40 programs in all
         graph = random_program(int(rng.integers(5, 14)), 100 * batch + seed)
         a = some_architecture(rng)
-        problem = problem_of(graph, a)
+        problem = make_problem(graph, a)
         mappings = every_mapping(graph)
         every = times(graph, mappings, a)
         area = mappings @ graph.area
-        rounding = 1e-10 * problem_of(graph, a, capped=False).magnitude
+        rounding = 1e-10 * make_problem(graph, a, capped=False).magnitude
         most = best_partition(problem, np.inf)
         assert every[0] + most.change == pytest.approx(every.min(), abs=rounding)
         for size in rng.integers(0, graph.area.sum(), 2).tolist():
@@ -126,7 +126,7 @@ def test_what_no_saving_pays_for_is_as_good_as_never_done() -> None:
     for seed in range(10):
         graph, a = random_program(9, seed), some_architecture(rng)
         mappings = every_mapping(graph)
-        capped, plain = problem_of(graph, a), problem_of(graph, a, capped=False)
+        capped, plain = make_problem(graph, a), make_problem(graph, a, capped=False)
         assert capped.magnitude <= plain.magnitude * (1 + 1e-12)
         for moved in mappings:
             value, true = capped.value(capped.chosen(moved)), plain.value(plain.chosen(moved))
@@ -159,16 +159,16 @@ def test_greedy_is_the_paper_s_block_by_block() -> None:
         graph, a = random_program(30, seed), some_architecture(rng)
         size = int(rng.integers(10, graph.area.sum()))
         literal = literal_greedy(graph, a, size)
-        found = greedy_partition(problem_of(graph, a), size).moved
+        found = greedy_partition(make_problem(graph, a), size).moved
         assert found.tolist() == literal.tolist()
-        apart += not np.array_equal(found, best_partition(problem_of(graph, a), size).moved)
+        apart += not np.array_equal(found, best_partition(make_problem(graph, a), size).moved)
     assert apart > 0  # else greedy would be as good, and the programs too simple
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**40])
 def test_the_minimum_cut_is_that_of_another_library(scale: float) -> None:
     for seed in range(3):
-        problem = problem_of(random_program(150, seed), organisation("SL2+"))
+        problem = make_problem(random_program(150, seed), organisation("SL2+"))
         other = nx.DiGraph()
         other.add_nodes_from(["CPU", "ACC"])
         for node, cost in enumerate(problem.cost.tolist()):
@@ -200,7 +200,7 @@ def test_the_front_at_every_size_is_that_of_all_subsets() -> None:
     for seed in range(3):
         graph = random_program(10, seed)
         a = some_architecture(rng)
-        problem = problem_of(graph, a)
+        problem = make_problem(graph, a)
         mappings = every_mapping(graph)
         area, change = mappings @ graph.area, times(graph, mappings, a)
         change -= change[0]
@@ -215,7 +215,7 @@ def test_the_front_at_every_size_is_that_of_all_subsets() -> None:
 
 def test_the_hull_bounds_the_front_and_its_points_are_on_it() -> None:
     graph = random_program(40, 3)
-    problem = problem_of(graph, organisation("SL2+"))
+    problem = make_problem(graph, organisation("SL2+"))
     sets = nested_groups(problem)
     area = [int(problem.area[chosen].sum()) for chosen in sets]
     change = [problem.value(chosen) for chosen in sets]
@@ -233,7 +233,7 @@ def test_the_hull_bounds_the_front_and_its_points_are_on_it() -> None:
 
 def test_a_search_that_is_cut_short_says_what_is_not_proven() -> None:
     graph = random_program(400, 4)
-    problem = problem_of(graph, organisation("SL2+"))
+    problem = make_problem(graph, organisation("SL2+"))
     best = best_partition(problem, 40)
     short = best_partition(problem, 40, nodes=0)
     assert graph.area[short.moved].sum() <= 40
@@ -247,15 +247,15 @@ def test_branches_find_what_the_program_finds(monkeypatch: pytest.MonkeyPatch) -
     cut_short = 0
     for seed in range(25):
         graph, a = random_program(int(rng.integers(8, 60)), seed), some_architecture(rng)
-        problem = problem_of(graph, a)
+        problem = make_problem(graph, a)
         size = float(rng.integers(5, max(6, graph.area.sum() // 2)))
-        found, other = branch.Search(problem, size).solve(), solve_program(problem, size)
+        found, other = branch.BranchSearch(problem, size).solve(), solve_program(problem, size)
         rounding = 2e-9 * problem.magnitude
         value, least = (problem.value(each.chosen) for each in (found, other))
         assert problem.area[found.chosen].sum() <= size
         assert value == pytest.approx(least, abs=rounding)
         assert found.bound == pytest.approx(value, abs=rounding)
-        short = branch.Search(problem, size).solve(nodes=0)
+        short = branch.BranchSearch(problem, size).solve(nodes=0)
         assert short.bound <= least + rounding
         assert problem.value(short.chosen) >= least - rounding
         cut_short += short.bound < problem.value(short.chosen) - rounding
@@ -264,14 +264,14 @@ def test_branches_find_what_the_program_finds(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_solver_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     """Its constructor prints past Python, into what `dse explain --json` writes."""
-    solve_program(problem_of(random_program(20, 1), organisation("SMM+")), 10)
+    solve_program(make_problem(random_program(20, 1), organisation("SMM+")), 10)
     assert capfd.readouterr() == ("", "")
 
 
 def test_reduction_leaves_less_and_the_same_optimum() -> None:
     graph = random_program(300, 8)
-    problem = problem_of(graph, organisation("SMM+"))
-    less = reduced(problem, 64)
+    problem = make_problem(graph, organisation("SMM+"))
+    less = reduce_problem(problem, 64)
     assert len(less) < 0.9 * len(problem)
     one, two = solve_program(problem, 64), solve_program(less, 64)
     assert problem.value(one.chosen) == pytest.approx(less.value(two.chosen), rel=1e-9)
@@ -291,21 +291,23 @@ def test_the_blocks_of_a_loop_move_together_or_not_at_all() -> None:
         registers=Registers(none, none, np.zeros(0), np.zeros(0), np.zeros(0)),
         crossings=Crossings(none, none, np.zeros(0), np.zeros(0), none, none),
     )
-    decision = decide(graph, organisation("SL2+"), 12)
+    decision = decide_moves(graph, organisation("SL2+"), 12)
     # alone: 3,000 cycles saved, 4,000 lost on control; together: 6,000 saved, 4 lost
     assert not decision.greedy.moved.any()
     assert decision.optimum.moved.tolist() == [False, True, True, False]
     (group,) = decision.groups
     assert group.blocks.tolist() == [1, 2] and group.area == 12
     assert group.gain == 6_000 - 4 and group.alone == 3_000 - 4_000
-    assert not decide(graph, organisation("SL2+"), 11).optimum.moved.any()  # half a loop is none
+    assert not decide_moves(
+        graph, organisation("SL2+"), 11
+    ).optimum.moved.any()  # half a loop is none
 
 
 def test_what_groups_gain_adds_up_to_what_greedy_lacks() -> None:
     for seed in range(6):
         graph = random_program(60, seed)
         a = organisation("SL2+")
-        decision = decide(graph, a, 90)
+        decision = decide_moves(graph, a, 90)
         shared = decision.optimum.moved & decision.greedy.moved
         base = estimate(graph, shared, a).accelerated_time
         best = estimate(graph, decision.optimum.moved, a).accelerated_time

@@ -23,7 +23,7 @@ from objectives.sharing.work_conserving import (
     Service,
     delay_probability,
     find_interval,
-    mean_wait,
+    server_wait,
 )
 from tests.oracles.system import System, simulate
 
@@ -98,10 +98,10 @@ def test_slots_of_chained_and_independent_elements() -> None:
 def test_the_wait_of_many_servers_is_that_of_m_d_c(servers: int) -> None:
     load = np.array([0.3, 0.5, 0.7, 0.9])
     exact = constant_service_wait(load, servers)
-    found = mean_wait(load, np.full(4, float(servers)))
+    found = server_wait(load, np.full(4, float(servers)))
     assert np.abs(found / exact - 1)[1:].max() < 0.015
     assert np.abs(found - exact).max() < 0.012  # of a service
-    assert np.isinf(mean_wait(np.array(1.0), np.array(float(servers))))
+    assert np.isinf(server_wait(np.array(1.0), np.array(float(servers))))
 
 
 def test_the_probability_of_a_delay_is_that_of_erlang() -> None:

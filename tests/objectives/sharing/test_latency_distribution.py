@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dse.model import Quantity, declared
+from dse.model import Quantity, list_declarations
 from dse.testing import check_model
 from objectives.sharing import exact_latency, latency_quantile, simulate, tail_latency
 from objectives.sharing.latency_distribution import LONGEST_TAIL_PERIOD, WaitDistribution
@@ -27,7 +27,7 @@ def round_length(streams: int, depth: int, switch: int, period: int) -> int:
 
 
 def test_the_longest_period_of_its_domain_is_computed() -> None:
-    longest = declared(tail_latency)["schedule_period"]
+    longest = list_declarations(tail_latency)["schedule_period"]
     assert isinstance(longest, Quantity) and longest.high == LONGEST_TAIL_PERIOD
     design = {"streams": 8, "pipeline_depth": 4, "context_switch": 4, "arrival_rate": 0.0}
     fixed = {**design, "clock_period": 1e-8, "schedule_period": longest.high}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dse.model import Model
 from objectives import sharing
-from objectives.sharing.schedule import schedule
-from objectives.sharing.slot_latency import mean_wait
+from objectives.sharing.schedule import make_schedule
+from objectives.sharing.slot_latency import slot_wait
 
 CLOCK = 10e-9
 # Figure 2's setting (C = 4, N = 8, S = 4, 100 MHz): load, R_S, printed W, exact mean latency [ns]
@@ -265,7 +265,7 @@ def test_error_estimate_stays_small_over_the_domain() -> None:
     rng = np.random.default_rng(3)
     period = np.exp(rng.uniform(0, np.log(4096), 2000)).round()
     load = 1 - 10 ** rng.uniform(-3, 0, 2000)
-    length, away = schedule(64.0, 8.0, 16.0, period)
-    wait, error = mean_wait(length, away, period, load)
+    length, away = make_schedule(64.0, 8.0, 16.0, period)
+    wait, error = slot_wait(length, away, period, load)
     assert np.all(wait > 0)
     assert np.all(error < 1e-11 * wait)

@@ -11,7 +11,7 @@ from benchmarks.shared_aes import shared_aes
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.model import monotonic
-from dse.search.bound.boxes import MEASURED, Open, measured, never
+from dse.search.bound.boxes import MEASURED, OpenBoxes, make_unasked_marks, measure_variables
 from dse.search.bound.cells import Boxes
 from dse.search.bound.monotonicity import find_unordered_variables
 from dse.search.bound.ranges import Ranges
@@ -72,8 +72,15 @@ def test_variables_that_tell_nothing_one_by_one_are_measured_together() -> None:
     assert [names[i] for i in find_unordered_variables(ranges)] == ["slot", "turn"]
     age = np.full(1, MEASURED, dtype=np.int8)
     whole = ranges.whole()
-    kept = Open(whole, ranges(whole).ideal, np.ones((1, 3), dtype=np.float32), age, age, never(1))
-    widths = measured(ranges, ranges, kept).widths[0]
+    kept = OpenBoxes(
+        whole,
+        ranges(whole).ideal,
+        np.ones((1, 3), dtype=np.float32),
+        age,
+        age,
+        make_unasked_marks(1),
+    )
+    widths = measure_variables(ranges, ranges, kept).widths[0]
     assert (widths[:2] > 0.1).all()
 
 
@@ -93,9 +100,16 @@ def test_a_constraint_that_is_nearly_met_is_not_what_is_split() -> None:
     top = ranges.axes[0].top
     cell = np.array([[7 << (top - 3 - 4), 1 << (top - 1 - 4)]])
     boxes, age = Boxes(level, cell), np.full(1, MEASURED, dtype=np.int8)
-    kept = Open(boxes, ranges(boxes).ideal, np.ones((1, 2), dtype=np.float32), age, age, never(1))
+    kept = OpenBoxes(
+        boxes,
+        ranges(boxes).ideal,
+        np.ones((1, 2), dtype=np.float32),
+        age,
+        age,
+        make_unasked_marks(1),
+    )
     assert ranges(boxes).most[0, 0] > 0  # undecided
-    assert (measured(ranges, ranges, kept).widths < 1e-3).all()
+    assert (measure_variables(ranges, ranges, kept).widths < 1e-3).all()
 
 
 def test_jumps_of_a_continuum_end_at_neighbouring_points() -> None:

@@ -15,7 +15,7 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.model import monotonic
 from dse.problems import DseError
-from dse.search.base import Search, SearchSettings, Start, method_of
+from dse.search.base import Search, SearchSettings, Start, find_method
 
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
 
@@ -53,7 +53,7 @@ def study(hook: Hook = lambda: None, most: int = 51) -> dse.Study:
 def begun(hook: Hook, tolerance: float, state: Mapping[str, Any] | None = None) -> Search:
     evaluator = study(hook).evaluator
     plan = SearchSettings("bound", evaluator.space.size or 0, 1, 0, None, {}, tolerance)
-    return method_of("bound").start(Start(evaluator, plan, 32_768, state=state or {}))
+    return find_method("bound").start(Start(evaluator, plan, 32_768, state=state or {}))
 
 
 def finish(search: Search) -> None:

@@ -14,7 +14,7 @@ from dse import Array, Floats, Quantity, lower_bound
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
 from dse.model import Model, monotonic
-from dse.model.pairs import moves_hold
+from dse.model.pairs import refute_declarations
 from dse.problems import DseError, InputError
 from dse.search.bound import ranges
 from dse.search.bound.cover import Cover
@@ -207,8 +207,8 @@ def test_a_floor_bounds_what_no_move_does(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_floor_that_is_too_high_is_refuted_and_audited(monkeypatch: pytest.MonkeyPatch) -> None:
     told = r"'height' is .*, and never less than .* by 'high'"
     with pytest.raises(AssertionError, match=told):
-        moves_hold(Model.from_function(floored(high)), {}, 1_000, 0)
-    moves_hold(Model.from_function(floored(ground)), {}, 1_000, 0)
+        refute_declarations(Model.from_function(floored(high)), {}, 1_000, 0)
+    refute_declarations(Model.from_function(floored(ground)), {}, 1_000, 0)
     monkeypatch.setattr(Ranges, "_tabulated", lambda *_: None)
     with pytest.raises(DseError, match=told):
         study(floored(high)).run()
@@ -235,4 +235,4 @@ _SLOTS = {"schedule_period": np.array([1.0, 2, 3, 4, 5, 8, 12, 16, 32])}
 def test_times_on_a_shared_engine_keep_to_moves_and_floors(
     function: Any, pairs: int, fixed: dict[str, Any]
 ) -> None:
-    moves_hold(Model.from_function(function), fixed, pairs, 3)
+    refute_declarations(Model.from_function(function), fixed, pairs, 3)

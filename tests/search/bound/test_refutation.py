@@ -14,7 +14,7 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.model import Model, monotonic
-from dse.model.pairs import moves_hold
+from dse.model.pairs import refute_declarations
 from dse.problems import DseError
 from dse.run import StoppedError
 from dse.search.bound.ranges import Ranges
@@ -86,7 +86,7 @@ def verdicts(model: Model, evaluator: Evaluator, names: tuple[str, ...]) -> set[
     """Return what is found of a wrong declaration."""
     found = set()
     try:
-        moves_hold(model, {}, 4_000, 0)
+        refute_declarations(model, {}, 4_000, 0)
     except AssertionError as error:
         assert all(f"'{name}'" in str(error) for name in names)
         found.add(REFUTED)

@@ -19,8 +19,8 @@ from dse.evaluate.space import Choice, Integer, Space, Values
 from dse.explain.certification import refute
 from dse.model import monotonic
 from dse.problems import InputError
-from dse.search.base import SearchSettings, Start, method_of
-from dse.search.bound.boxes import MEASURED, Open, measured, never
+from dse.search.base import SearchSettings, Start, find_method
+from dse.search.bound.boxes import MEASURED, OpenBoxes, make_unasked_marks, measure_variables
 from dse.search.bound.cover import DOUBLINGS, Cover, count_doublings, relax_points
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Outcome
@@ -36,7 +36,7 @@ def searched(
 ) -> Outcome:
     size = evaluator.space.size
     plan = SearchSettings(method, size or 2**62, 1, 0, None, {}, tolerance)
-    search = method_of(method).start(Start(evaluator, plan, 32_768, Workers(workers)))
+    search = find_method(method).start(Start(evaluator, plan, 32_768, Workers(workers)))
     for _ in search.steps():
         pass
     return search.outcome()
@@ -129,7 +129,7 @@ def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
     large = {"lanes": Integer(1, 320), "streams": Integer(8, 64), "pipeline_depth": Integer(1, 32)}
     evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **large}))
     plan = SearchSettings("bound", evaluator.space.size or 0, 1, 0, None, {}, 0.0)
-    search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
+    search = find_method("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 40):
         pass
     outcome = search.outcome()
@@ -152,7 +152,7 @@ def test_the_gap_of_the_crypto_study_closes_with_finer_variables() -> None:
     evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **finer}))
     size = evaluator.space.size
     assert size == 48_384
-    search = method_of("bound").start(
+    search = find_method("bound").start(
         Start(evaluator, SearchSettings("bound", size, 1, 0, None, {}, 0.0), chunk=32_768)
     )
     reached = []
@@ -269,7 +269,7 @@ def test_a_front_of_a_continuum_needs_a_tolerance() -> None:
 def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
     evaluator = study(made, None, tolerance=1e-6).evaluator
     plan = SearchSettings("bound", 2**62, 1, 0, None, {}, 1e-6)
-    search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
+    search = find_method("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 40):
         pass
     outcome = search.outcome()
@@ -288,7 +288,7 @@ def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
 def test_a_deadline_in_the_middle_of_a_batch_loses_nothing() -> None:
     evaluator = study(made, 3_000).evaluator
     plan = SearchSettings("bound", 9_000_000, 1, 0, None, {}, 0.0)
-    search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
+    search = find_method("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 3):
         pass
     for _ in search.steps(until=time.time() - 1.0):
@@ -340,5 +340,12 @@ def test_a_choice_whose_middle_bounds_alone_is_halved_too() -> None:
     ).evaluator
     found = Ranges(part)
     whole, age = found.whole(), np.full(1, MEASURED, dtype=np.int8)
-    kept = Open(whole, found(whole).ideal, np.ones((1, 2), dtype=np.float32), age, age, never(1))
-    assert (measured(found, found, kept).widths > 0.01).all()
+    kept = OpenBoxes(
+        whole,
+        found(whole).ideal,
+        np.ones((1, 2), dtype=np.float32),
+        age,
+        age,
+        make_unasked_marks(1),
+    )
+    assert (measure_variables(found, found, kept).widths > 0.01).all()

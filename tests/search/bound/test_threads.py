@@ -14,7 +14,7 @@ from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Integer
 from dse.search import workers as module
-from dse.search.base import Search, SearchSettings, Start, method_of
+from dse.search.base import Search, SearchSettings, Start, find_method
 from dse.search.workers import BatchEvaluator, Threads, Workers
 from tests.core_examples import evaluator, model, objective
 from tests.search.bound.test_search import made, study
@@ -25,7 +25,7 @@ def begun(
 ) -> Search:
     plan = SearchSettings("bound", judge.space.size or 2**62, 1, 0, None, {}, tolerance)
     team = Workers(workers)
-    return method_of("bound").start(Start(judge, plan, 32_768, team, state or {}))
+    return find_method("bound").start(Start(judge, plan, 32_768, team, state or {}))
 
 
 def ended(search: Search) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from dse import Array, Floats, Quantity, monotonic
 from dse.cli import commands
 from dse.explain.certification import refute
 from dse.problems import InputError
-from dse.search.base import SearchSettings, Start, method_of
+from dse.search.base import SearchSettings, Start, find_method
 from dse.search.bound.cover import Cover, relax_points
 from dse.search.outcome import Tolerance
 from tests.pages import read_page
@@ -97,7 +97,7 @@ def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
     evaluator = study(tolerance=0.01).evaluator
     tolerances = {"area": Tolerance(0.0, 1e-3), "gain": Tolerance(1e-6)}
     plan = SearchSettings("bound", 2**62, 1, 0, None, {}, tolerances=tolerances)
-    search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
+    search = find_method("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 7):
         pass
     outcome = search.outcome()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from dse.evaluate.front import distinct_front
+from dse.evaluate.front import find_distinct_front
 from dse.model import Array
 from dse.search.portfolio.portfolio import Portfolio
 
@@ -56,7 +56,7 @@ def enumerated(portfolio: Portfolio) -> tuple[NDArray[np.int64], Array]:
     choices = np.indices(sizes).reshape(len(sizes), -1).T
     objectives, feasible = portfolio.judge(portfolio.sums(choices))
     choices, objectives = choices[feasible], objectives[feasible]
-    rows = np.flatnonzero(distinct_front(objectives))
+    rows = np.flatnonzero(find_distinct_front(objectives))
     rows = rows[np.lexsort(objectives[rows].T[::-1])]
     return choices[rows], objectives[rows]
 

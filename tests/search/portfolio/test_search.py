@@ -10,11 +10,11 @@ import pytest
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import Choice, Space
-from dse.evaluate.totals import NOT_BUILT, part_name, total_model
+from dse.evaluate.totals import NOT_BUILT, make_total_model, part_name
 from dse.model import Array, Floats, Quantity, monotonic
 from dse.model.contract import Model
 from dse.problems import Problem
-from dse.search.base import Search, SearchSettings, Start, method_of
+from dse.search.base import Search, SearchSettings, Start, find_method
 from dse.search.outcome import Outcome
 from tests.core_examples import constraint, objective
 
@@ -55,7 +55,7 @@ def system(seed: int, kernels: int, options: int) -> Evaluator:
         }
         variables[name] = Choice(rows)
     space = Space(variables)
-    models = [total_model(t, t, q, names) for t, q in QUANTITIES.items()]
+    models = [make_total_model(t, t, q, names) for t, q in QUANTITIES.items()]
     graph = ModelGraph((*models, Model.from_function(shared)), {}, frozenset(space.quantities()))
     objectives = (objective("time"), objective("area"), objective("profit", "maximize"))
     return Evaluator(graph, space, objectives, (constraint("area", limit),))
@@ -67,9 +67,9 @@ def begin(
     """Return the search by merging."""
     problems: list[Problem] = []
     settings = SearchSettings("merge", **given)  # type: ignore[arg-type]
-    plan = method_of("merge").plan(settings, evaluator.space, 3, problems)
+    plan = find_method("merge").plan(settings, evaluator.space, 3, problems)
     assert not problems
-    return method_of("merge").start(Start(evaluator, plan, state=state or {}))
+    return find_method("merge").start(Start(evaluator, plan, state=state or {}))
 
 
 def run(search: Search) -> Outcome:
@@ -87,8 +87,8 @@ def points(evaluator: Evaluator, outcome: Outcome) -> set[tuple[float, ...]]:
 def enumerated(evaluator: Evaluator) -> Outcome:
     """Return the outcome of the enumeration."""
     settings = SearchSettings("exhaustive")
-    plan = method_of("exhaustive").plan(settings, evaluator.space, 3, [])
-    return run(method_of("exhaustive").start(Start(evaluator, plan)))
+    plan = find_method("exhaustive").plan(settings, evaluator.space, 3, [])
+    return run(find_method("exhaustive").start(Start(evaluator, plan)))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -139,5 +139,5 @@ def test_number_of_points_is_bounded_and_the_tolerance_grows() -> None:
 def test_bad_options_are_refused() -> None:
     evaluator, problems = system(0, 2, 3), list[Problem]()
     settings = SearchSettings("merge", options={"points": 0, "size": 3})
-    method_of("merge").plan(settings, evaluator.space, 3, problems)
+    find_method("merge").plan(settings, evaluator.space, 3, problems)
     assert [p.where for p in problems] == ["search.options.points", "search.options.size"]

@@ -10,7 +10,7 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.evaluate.lookup_tables import look_up, tabulate
+from dse.evaluate.lookup_tables import look_up_outputs, tabulate_models
 
 SIZES = [64.0, 1024.0, 65536.0]
 
@@ -119,14 +119,14 @@ def test_other_designs_have_the_same_bits_if_excluded_ones_are_not_asked(
         },
         {"moving": moving, "gaining": gaining},
     ).evaluator
-    space, tables = judge.space, tabulate(judge)
+    space, tables = judge.space, tabulate_models(judge)
     assert any(np.ndim(v) == 2 for table in tables.values() for v in table.outputs.values())
     digits = space.digits(np.arange(space.size or 0))
     points = space.from_digits(digits)
     every = judge.evaluate(points)
     excluded = (judge.violations(every.constrained) > 0).any(axis=1)
     assert 0 < excluded.sum() < len(every)
-    screening, known = replace(judge, screens=True), look_up(space, tables, digits)
+    screening, known = replace(judge, screens=True), look_up_outputs(space, tables, digits)
     for found in (
         screening.evaluate(points),
         screening.evaluate_columns(space.columns(points), len(every), known),

@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.explain.robustness import rank_table_variables
 from dse.problems import InputError
-from dse.study.input_files import sha256_of
+from dse.study.input_files import hash_file
 from tests.commands import called
 from tests.pages import read_page
 
@@ -130,7 +130,7 @@ def test_a_wrong_front_is_refuted(tmp_path: Path) -> None:
     front = pd.read_csv(tmp_path / "run" / "front.csv", index_col="design")
     front.drop(index=best).to_csv(tmp_path / "run" / "front.csv")
     for name in ("designs.csv", "front.csv"):
-        summary["sha256"][name] = sha256_of(tmp_path / "run" / name)
+        summary["sha256"][name] = hash_file(tmp_path / "run" / name)
     (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     found = called("certify", "run", cwd=tmp_path)
     assert found.returncode == 1

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import commands
-from dse.study.alternatives import alternatives
+from dse.study.alternatives import list_alternatives
 from objectives.communication import load_dataflow, load_dataflows
 
 PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
@@ -169,7 +169,7 @@ def test_a_catalog_entry_with_a_cost_that_no_model_takes_is_no_advice() -> None:
     """The host's time for each byte is 0 for these options, and not for other entries."""
     wanted = {"stream-port", "instruction", "instruction-aesni"}
     options, models = ("user-port", "axi-dma"), ("objectives.machine:interface_terms",)
-    advised = alternatives(interfaces(*options, models=(), rename=RENAMED))["interface"]
+    advised = list_alternatives(interfaces(*options, models=(), rename=RENAMED))["interface"]
     assert "queued-port" in advised
     assert not wanted & {*advised}
-    assert wanted < {*alternatives(interfaces(*options, models=models))["interface"]}
+    assert wanted < {*list_alternatives(interfaces(*options, models=models))["interface"]}

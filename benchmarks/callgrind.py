@@ -15,7 +15,8 @@ from dse.profile.command import USUAL
 class Callgrind:
     """A run under callgrind: calls and instructions by symbol of the program, and L1 misses.
 
-    The loader is left out.
+    The loader is left out. ``misses_of_copies`` are in ``memcpy``, ``memmove`` and ``memset`` of
+    the C library, where the program itself calls them.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
@@ -23,6 +24,21 @@ class Callgrind:
     libraries: int = 0
     misses: int = 0
     misses_in_libraries: int = 0
+    misses_of_copies: int = 0
+
+    @property
+    def misses_of_program(self) -> int:
+        """Return the misses in the program's code and in the copies that it calls."""
+        return self.misses - self.misses_in_libraries + self.misses_of_copies
+
+
+def is_copy(symbol: str) -> bool:
+    """Return whether a symbol is a variant of memcpy, memmove or memset.
+
+    >>> is_copy("__memset_avx2_unaligned_erms"), is_copy("memcmp")
+    (True, False)
+    """
+    return re.match(r"(__)?mem(cpy|move|set)(_|$)", symbol) is not None
 
 
 def run_callgrind(plain: Path, arguments: tuple[str, ...], given: Path) -> Callgrind:
@@ -53,13 +69,15 @@ def run_callgrind(plain: Path, arguments: tuple[str, ...], given: Path) -> Callg
                 found.calls[callee] += int(value.split()[0])
             place, skip = holder, True
         elif text[:1].isdigit():
-            if skip:
-                skip = False
-                continue
             cost = dict(zip(events, map(int, text.split()[1:]), strict=False))
+            missed = cost.get("D1mr", 0) + cost.get("D1mw", 0)
+            if skip:  # the cost of a call, with all that it calls
+                skip = False
+                if Path(holder) == plain and is_copy(callee):
+                    found.misses_of_copies += missed
+                continue
             if "/ld-" in holder:
                 continue
-            missed = cost.get("D1mr", 0) + cost.get("D1mw", 0)
             found.misses += missed
             if Path(holder) == plain:
                 found.own[name] += cost["Ir"]

@@ -17,6 +17,8 @@ docs/validation/programs.md. The columns:
 * L1 misses: by the profile and by callgrind with the same cache, without the loader; the profile
   has no accesses inside of libraries, except those of functions whose effect is known
 * in libraries: the fraction of callgrind's misses that is in libraries
+* program's misses: without those in libraries, except of memcpy, memmove and memset that the
+  program itself calls
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.built_programs import addresses, build_package, seconds, unpacked
-from benchmarks.callgrind import Callgrind, run_callgrind
+from benchmarks.callgrind import Callgrind, is_copy, run_callgrind
 from benchmarks.debian_programs import PACKAGES, Package
 from benchmarks.github_programs import SNAPSHOTS
 from dse.problems import InputError, Problem
@@ -60,12 +62,14 @@ class Row:
     misses: int
     misses_by_callgrind: int
     misses_in_libraries: int
+    own_misses: tuple[int, int]
     instructions: int
     counted: bool
 
     def text(self) -> str:
         """Return the row as the page has it."""
         ours, theirs = (f"{100 * value:.1f}" for value in self.libraries)
+        own, own_by_callgrind = self.own_misses
         cells = [
             self.name,
             f"{self.instructions / 1e6:.3g}",
@@ -77,14 +81,17 @@ class Row:
             f"{self.misses:,} / {self.misses_by_callgrind:,}",
             f"{100 * (self.misses / max(self.misses_by_callgrind, 1) - 1):+.1f}",
             f"{100 * self.misses_in_libraries / max(self.misses_by_callgrind, 1):.1f}",
+            f"{own:,} / {own_by_callgrind:,}",
+            f"{100 * (own / max(own_by_callgrind, 1) - 1):+.1f}",
         ]
         return f"| {' | '.join(cells)} |"
 
 
 HEADS = (
     "| program | instructions [million] | output | calls | functions | largest [points]"
-    " | libraries [%] | L1 misses | difference [%] | in libraries [%] |\n"
-    "|---|--:|---|---|--:|--:|--:|--:|--:|--:|"
+    " | libraries [%] | L1 misses | difference [%] | in libraries [%]"
+    " | program's misses | difference [%] |\n"
+    "|---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"
 )
 
 
@@ -109,6 +116,16 @@ def fractions(profile: Profile, costs: Callgrind, plain: Path) -> list[tuple[flo
         *(pair for pair in pairs if max(pair) >= LARGE),
         (library / whole, costs.libraries / all_),
     ]
+
+
+def program_misses(profile: Profile) -> int:
+    """Return the L1 misses of the program's code and of the copies that it calls."""
+    libraries = {f.name for f in profile.functions if f.foreign and not is_copy(f.symbol)}
+    return sum(
+        sum(access.hits[0][1:])
+        for access in profile.accesses
+        if profile.blocks[access.block].function not in libraries
+    )
 
 
 def checkout(name: str, sources: Path, folder: Path) -> Path:
@@ -161,6 +178,7 @@ def compare(name: str, sources: Path, folder: Path) -> Row:
         sum(sum(access.hits[0][1:]) for access in profile.accesses),
         costs.misses,
         costs.misses_in_libraries,
+        (program_misses(profile), costs.misses_of_program),
         costs.own.total() + costs.libraries,
         profile.run.libraries_counted,
     )

@@ -193,11 +193,11 @@ PACKAGES = {
         own=False,
     ),
     "lzo2": Package(
-        "CC='{cc}' ./configure --disable-shared && make && "
-        "{cc} -O2 -Iinclude {drivers}/lzo.c src/.libs/liblzo2.a -o packer",
+        "{cc} -O2 -w -Iinclude -Isrc {drivers}/lzo.c src/*.c -o packer",
         "packer",
         (),
         TEXT * 2,
+        own=False,
     ),
     "picosat": Package(
         "CC='{cc}' ./configure.sh && make CC='{cc}' picosat", "picosat", (), HARD_CNF

@@ -174,35 +174,29 @@ HIDDEN double __dse_call_strtod(text s, char **end) {
     return r;
 }
 
-/* The end of all blocks of the heap so far. Memory beyond it is new from the system, and so are blocks that have a
- * mapping of their own, which glibc marks in the word before them. Such memory is zero without a write. */
-static u64 heap_end;
-static int is_elsewhere(const void *block) { return (((const size_t *)block)[-1] & 4) != 0; } /* not in the main heap */
-static int has_mapping(const void *block) { return (((const size_t *)block)[-1] & 2) != 0; }
-static void note_block(const void *block) {
-    if (block && !has_mapping(block) && !is_elsewhere(block)) {
-        u64 end = (u64)block + malloc_usable_size((void *)block);
-        heap_end = end > heap_end ? end : heap_end;
-    }
+/* glibc's `calloc` clears all of a block that has room in the heap, also where no block was before. The part of a block
+ * for which the heap grows is new from the system, and so are blocks that have a mapping of their own, which glibc marks
+ * in the word before them. Such memory is zero without a write. A block beyond the end is the first of a heap that has
+ * grown for glibc itself. */
+static int has_mapping(const void *block) {
+    __asm__("" : "+r"(block)); /* to a compiler that knows where the block is from, this word is undefined */
+    return (((const size_t *)block)[-1] & 2) != 0;
 }
 
-WRAP(void *, malloc, (size_t n), (n), , note_block(r); if (r) CLEAR(r, n))
-WRAP(void *, aligned_alloc, (size_t a, size_t n), (a, n), , note_block(r); if (r) CLEAR(r, n))
+WRAP(void *, malloc, (size_t n), (n), , if (r) CLEAR(r, n))
+WRAP(void *, aligned_alloc, (size_t a, size_t n), (a, n), , if (r) CLEAR(r, n))
 
 HIDDEN void *__dse_call_calloc(size_t k, size_t n) {
     ENTER(calloc);
-    u64 used = heap_end, bytes = k * n;
+    u64 end = (u64)sbrk(0), bytes = k * n;
     char *r = calloc(k, n);
     if (r && OTHER_THREAD) {
         others_write((u64)r, bytes);
-        note_block(r);
     } else if (r) {
-        u64 old = is_elsewhere(r) ? bytes : has_mapping(r) || (u64)r > used ? 0 : used - (u64)r;
-        old = old < bytes ? old : bytes;
+        u64 old = has_mapping(r) ? 0 : (u64)r < end && end - (u64)r < bytes ? end - (u64)r : bytes;
         WRITE(r, old);
         shadow_zeros((u64)r + old, bytes - old);
         trace('Z', 0, 0, (u64)r + old, bytes - old, 0);
-        note_block(r);
     }
     LEAVE;
     return r;
@@ -214,7 +208,6 @@ HIDDEN void *__dse_call_realloc(void *old, size_t n) {
     size_t had = old ? malloc_usable_size(old) : 0, keep = had < n ? had : n;
     int copied = old && !has_mapping(old);
     char *r = realloc(old, n);
-    note_block(r);
     if (r && (void *)r != old && keep && OTHER_THREAD)
         others_write((u64)r, keep);
     else if (r && (void *)r != old && keep) {

@@ -41,7 +41,7 @@ _KEPT_VARIABLES = (
     *("TMPDIR", "VIRTUAL_ENV", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
 )
 """Environment variables that a fresh process needs to start the same interpreter."""
-_FRESH = "from dse.explain.certification import evaluate_into; evaluate_into()"
+_FRESH = "from dse.explain.certification import evaluate_in_process; evaluate_in_process()"
 
 
 @dataclass(frozen=True)

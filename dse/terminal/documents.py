@@ -203,7 +203,7 @@ def output_schema() -> JsonSchemaValue:
     from pydantic.json_schema import GenerateJsonSchema
 
     class Schema(GenerateJsonSchema):
-        """As `as_data` writes: no NaN, infinities as texts, arrays as lists of numbers."""
+        """As `json_value` writes: no NaN, infinities as texts, arrays as lists of numbers."""
 
         def float_schema(self, schema: Any) -> JsonSchemaValue:
             return {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}, {"type": "null"}]}

@@ -389,7 +389,7 @@ def find_steps(
             continue
         more = "more" if objective.sign < 0 else "less"
         best = show_amount(float(front.points[:, i].min() * signs[i]), objective.unit)
-        text = f"none on the front, the best is {best}"
+        text = f"no design on the front, the best is {best}"
         if len(rows):
             price = np.delete(prices[rows], i, axis=1).sum(axis=1)
             row = int(rows[np.lexsort((worse[rows, i], price))[0]])
@@ -397,5 +397,5 @@ def find_steps(
             settings = list_settings(evaluator, *(design_values(result, n) for n in numbers))
             change = replace(_front_change(front, own * signs, row), settings=settings)
             text = change.effects_first
-        steps[f"{show_percent(STEP)} {more} {word_name(objective.name)}"] = text
+        steps[f"at least {show_percent(STEP)} {more} {word_name(objective.name)}"] = text
     return steps

@@ -205,8 +205,8 @@ class Explanation:
         if not found:
             return ""
         first = min(found, key=lambda s: (s.set_by == STUDY, -s.gain))
-        change = " → ".join(first.shown)
-        return f"{word_name(first.label)} {change}: {word_name(objective)} {first.gain_text} better"
+        changed = f"with {word_name(first.label)} {' → '.join(first.shown)}"
+        return f"{changed}, {word_name(objective)} is {first.gain_text} better"
 
     def bottlenecks(self) -> pd.DataFrame:
         """Return the inputs that are bottlenecks, best gain first: no advice."""

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.table_space import TableSpace
+from dse.explain.benefit import main_objective
 from dse.explain.limits import Limits
 from dse.explain.robustness import select_candidates
 from dse.explain.switch_points import (
@@ -26,7 +28,7 @@ from dse.explain.switch_points import (
 )
 from dse.model.quantity import Array
 from dse.model.section import Section, Table
-from dse.model.values import json_value, show, show_percent, word_name
+from dse.model.values import json_value, show, show_amount, show_percent, word_name
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
 from dse.study.schema import PROVENANCES, Provenance, worst_provenance
@@ -65,6 +67,8 @@ class Check:
         The front shift at the worse bound; see `front_distance`.
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
+    effect : str
+        The main objective of the recommended design at both bounds; empty if it stays the same.
     """
 
     given: StudyInput
@@ -72,6 +76,7 @@ class Check:
     law: str
     shift: float
     objective: str
+    effect: str = ""
 
     @property
     def range_text(self) -> str:
@@ -83,8 +88,10 @@ class Check:
         return bounds if self.law else "half to double"
 
     def __str__(self) -> str:
-        shift = show_percent(self.shift, digits=2)
-        return f"{word_name(self.given.label)} shifts the front by {shift} ({self.range_text})"
+        label, shift = word_name(self.given.label), show_percent(self.shift, digits=2)
+        if self.effect:
+            return f"{label} {self.range_text}: {self.effect} (front shift {shift})"
+        return f"{label} shifts the front by {shift} ({self.range_text})"
 
 
 def check_assumptions(
@@ -111,7 +118,7 @@ def check_assumptions(
     points = space.from_labels({n: rows[n].to_numpy() for n in space.variables})
     varied = vary_inputs(study, [(given, ends) for given, ends, _ in ranges], points)
     checks = [
-        _check(study.evaluator, *given, values)
+        _check(study.evaluator, *given, values, recommended is not None)
         for given, values in zip(ranges, varied, strict=True)
         if values is not None
     ]
@@ -134,8 +141,9 @@ def _check(
     ends: tuple[float, float],
     law: str,
     varied: Varied,
+    recommended: bool,
 ) -> Check:
-    """Return the effect of an input value on the front."""
+    """Return the effect of an input value on the front, and on the first design if recommended."""
     values, valid = varied
     points = values * evaluator.signs
     fronts = [np.flatnonzero(rows) for rows in valid]
@@ -147,7 +155,24 @@ def _check(
     sizes = np.nan_to_num(changes, nan=1.0).mean(axis=0) if len(fronts[0]) else np.zeros(1)
     most = int(np.argmax(sizes))
     objective = evaluator.objectives[most].name if sizes[most] > 0 else ""
-    return Check(given, ends, law, max(shifts), objective)
+    effect = _describe_effect(evaluator, values[:, 0], valid[:, 0]) if recommended else ""
+    return Check(given, ends, law, max(shifts), objective, effect)
+
+
+def _describe_effect(evaluator: Evaluator, values: Array, valid: NDArray[np.bool_]) -> str:
+    """Return the main objective of a design at both bounds of an input value.
+
+    The first value is that of the input value itself.
+    """
+    main = main_objective(evaluator)
+    column = values[:, evaluator.objectives.index(main)]
+    if column[1] == column[2] == column[0]:
+        return ""
+    texts = [
+        show_amount(float(value), main.unit) if ok else "not feasible"
+        for value, ok in zip(column[1:], valid[1:], strict=True)
+    ]
+    return f"{word_name(main.name)} {' to '.join(texts)}"
 
 
 _SMALLEST = np.finfo(np.float64).smallest_subnormal

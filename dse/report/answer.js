@@ -74,7 +74,7 @@ function buildSentence() {
   const { row, role } = chosen;
   if (row === null) return ["No design on the front is left. Allow an option again."];
   if (role === "recommended") return [`Build ${buildWords(row)}.`];
-  return [role === "missed" ? "No design on the front meets the bounds." : "Build nothing.", small(`The nearest is design ${designs[row]}: ${buildWords(row)}.`)];
+  return [role === "missed" ? "No design on the front meets the bounds." : "Build nothing.", small(`${role === "missed" ? "The nearest is" : `The best ${worded(overview.main)} has`} design ${designs[row]}: ${buildWords(row)}.`)];
 }
 
 // tiles
@@ -90,7 +90,7 @@ function rankWords(objective, row) {
   const { values } = objective.column, sign = signOf(objective);
   const better = new Set(front.filter((each) => sign * values[each] < sign * values[row]).map((each) => values[each])).size;
   const distinct = new Set(front.map((each) => values[each])).size;
-  return distinct < 2 ? "the same on the whole front" : better ? `${ordinal(better + 1)} of ${whole(distinct)} values on the front` : "best on the front";
+  return distinct < 2 ? "the same on the whole front" : better ? `${ordinal(better + 1)} best of ${whole(distinct)} on the front` : "best on the front";
 }
 const ordinal = (n) => `${whole(n)}${n % 100 > 10 && n % 100 < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] || "th"}`;
 function tile(objective, row) {
@@ -112,7 +112,7 @@ function answerLines(row, isRecommended) {
   const add = (label, ...words) => { if (words.some(Boolean)) lines.push(make("div", {}, make("dt", {}, label), make("dd", {}, ...words))); };
   if (explained) {
     const [top] = explained.sensitivities.filter((item) => item.bottleneck && item.objective === overview.main);
-    const better = top ? `${worded(top.input)} ${top.change}: ${worded(top.objective)} ${top.gained} better` : "";
+    const better = top ? `with ${worded(top.input)} ${top.change}, ${worded(top.objective)} is ${top.gained} better` : "";
     const bottleneck = [explained.limits, better].filter(Boolean).join("; ");
     add(bottleneck ? "Bottleneck" : "Limit", bottleneck || nearestLimit(row));
   } else {
@@ -125,7 +125,7 @@ function answerLines(row, isRecommended) {
   }
   const [check] = overview.assumptions;
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
-  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", overview.nearest ? `the recommendation changes at ${overview.nearest}` : check ? `check ${check.label} first (${check.range} shifts the front by ${check.shown})` : ""].filter(Boolean).join("; "));
+  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", check ? `${check.label} ${check.range}: ${row === data.start && check.effect ? check.effect : `the front shifts by ${check.shown}`}` : "", overview.nearest ? `the recommendation changes at ${overview.nearest}` : ""].filter(Boolean).join("; "));
   return lines;
 }
 /* The constraint of which the design leaves least. */
@@ -178,7 +178,7 @@ function showAlternatives() {
   };
   const rows = [...objectives.map(({ column }) => column), ...withRole("variable")].flatMap(line);
   $("alternatives-table").hidden = shown.length < 2;
-  $("alternatives-table").replaceChildren(...table([th("Changes are against the first design"), ...heads], rows));
+  $("alternatives-table").replaceChildren(...table([th("Changes are against the design at the left"), ...heads], rows));
   const full = pins.length >= mostPins;
   $("alternatives-hint").textContent = shown.length < 2 ? "No other design on the front is better in any objective. Select a design to compare it." : full ? `${mostPins} designs are pinned.` : "Select a design on the front and pin it to add a column.";
 }

@@ -271,6 +271,7 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
                 "range": " to ".join(show(end, unit) for end in check.ends),
                 "shift": check.shift,
                 "shown": show_percent(check.shift, 2),
+                "effect": check.effect,
                 "objective": word_name(check.objective),
                 "switch": points.get(label, []),
             }
@@ -283,8 +284,8 @@ def _nearest(inputs: InputProvenance) -> str:
     points = [p for each in inputs.changes if isinstance(each, SwitchPoints) for p in each.points]
     if not points:
         return ""
-    label, now, value, _, _ = points[0].texts
-    return f"{label} {value} (now {now})"
+    label, now, value, design, _ = points[0].texts
+    return f"{label} {value} (now {now}): {design}"
 
 
 def _assumed(inputs: InputProvenance) -> str:

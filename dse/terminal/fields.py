@@ -191,9 +191,9 @@ def _describe_search(result: Result) -> tuple[str, str]:
 
 
 def _describe_confidence(fields: Mapping[str, str]) -> str:
-    """Return how many input values are assumed, and the one to check first."""
+    """Return the input value to check first with its effect, and how many are assumed."""
     inputs, check = (fields.get(name, "").split(";")[0] for name in ("inputs", "check first"))
-    return "; ".join(filter(None, (inputs, check.rsplit(" (", 1)[0])))
+    return "; ".join(filter(None, (check.rsplit(" (", 1)[0], inputs)))
 
 
 def _label_search(certificate: Certificate) -> str:

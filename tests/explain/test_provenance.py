@@ -145,7 +145,7 @@ def test_provenances_are_counted_and_shown(tmp_path: Path) -> None:
     assert kept["input_values"]["provenances"] == counts
     assert kept["input_values"]["objectives"] == {"speedup": "assumed", "break_even": "assumed"}
     assert kept["confidence"]["inputs"] == "4 of 7 inputs assumed"
-    assert kept["confidence"]["check first"].count("(half to double)") == 3
+    assert kept["confidence"]["check first"].count("half to double") == 3
     assert result.answer().confidence == kept["confidence"]
     page = read_page(tmp_path / "run" / "report.html")
     assert "Provenance of the input values" in page
@@ -196,7 +196,7 @@ def test_defaults_and_laws_are_named() -> None:
     confidence = dse.from_mapping(made).run().answer().confidence
     defaults = "defaults of models: latency per byte, complexity"
     assert confidence["inputs"] == f"3 of 7 inputs assumed; {defaults}"
-    assert "(500 cycle to 2,000 cycle)" in confidence["check first"]
+    assert "latency 500 cycle to 2,000 cycle: speedup " in confidence["check first"]
 
 
 def test_which_program_is_asked_about_is_no_figure() -> None:

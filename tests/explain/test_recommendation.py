@@ -263,7 +263,7 @@ def test_a_step_names_all_variables_that_change_together() -> None:
     assert here["lanes"] == here["ports"] == 1
     there = result.designs.query("lanes == 2 and ports == 2").index[0]
     assert "change" not in answer.fields
-    assert answer.steps["10 % more speedup"] == (
+    assert answer.steps["at least 10 % more speedup"] == (
         f"speedup +50 %, area ×2 (design {there}: lanes 1 → 2, ports 1 → 2)"
     )
 

@@ -421,7 +421,7 @@ def test_a_study_draws_a_row_as_it_was_fitted(folder: Path) -> None:
     assert np.median(samples["overhead"]) == pytest.approx(study.constants["overhead"], rel=0.01)
     answer = study.run().answer()
     assert answer.confidence["robust"]
-    assert "shifts the front by" in answer.confidence["check first"]
+    assert "front shift" in answer.confidence["check first"]
 
 
 def test_overrides_and_rows_of_a_variable_vary_on_their_own(folder: Path) -> None:

@@ -238,7 +238,7 @@ def system(profile: Path, named: str, name: str) -> str:
     program = source.program
     cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
     setting = Setting(16.0, 32.0, latency_per_byte=0.6, **_HOST)
-    judged, brakes = _rate(program, setting, _LINK, len(program.candidates))
+    judged, brakes = _rate(program, setting, _LINK)
     parts = [verdict for verdict in judged if verdict.share < _WHOLE]
     chosen = _apart(program, _best(parts or judged, MAX_CANDIDATES))
     text = fill_template(
@@ -411,27 +411,25 @@ def _rate(
     program: Dataflow,
     setting: Setting,
     call: Mapping[str, float] | None = None,
-    most: int = MAX_CANDIDATES,
 ) -> tuple[Sequence[Verdict], Sequence[Verdict]]:
-    """Return the verdicts on candidates, and on those whose calls cost more than their work.
+    """Return the verdicts on the candidates of a study, and on those that are too small.
 
-    The second make the program slower even if the accelerator and its data take no time. They are
-    candidates all the same if there are no others.
+    The calls of the second cost more than their work: they make the program slower even if the
+    accelerator and its data take no time. They are candidates all the same if there are no others.
 
     Parameters
     ----------
     call : mapping of str to float, optional
         The costs of a call at the cheapest interface of the draft; of the setting if None.
-    most : int
-        The number of candidates.
     """
-    judged = verdicts(program, setting)
+    offered = Dataflows((program,)).candidates  # a study chooses only among these
+    judged = verdicts(program, setting, offered)
     free = replace(setting, latency_per_byte=0.0, **(call or {}))
-    ideal = {v.function: v for v in verdicts(program, free)}
+    ideal = {v.function: v for v in verdicts(program, free, offered)}
     faster = [v for v in judged if ideal[v.function].ceiling >= 1]
     if not faster:
-        return judged[:most], ()
-    return faster[:most], [v for v in ideal.values() if v.ceiling < 1]
+        return judged, ()
+    return faster, [v for v in ideal.values() if v.ceiling < 1]
 
 
 def _kept(program: Dataflow, setting: Setting, brakes: Sequence[Verdict]) -> str:
@@ -441,6 +439,11 @@ def _kept(program: Dataflow, setting: Setting, brakes: Sequence[Verdict]) -> str
     """
     table = kept_table(program, setting, _SOME)
     rows = list(zip(table.index, table["share"], table["why"], strict=True))
+    study = Dataflows((program,))
+    others = [name for name in program.candidates if name not in study.candidates]
+    for v in verdicts(program, setting, others):
+        if v.share >= _SOME:
+            rows.append((v.function, v.share, study.staying[v.function]))
     for v in brakes:
         if v.share >= _SOME:
             why = f"{plural(int(v.calls), 'call')} of an accelerator cost more than its work: "

@@ -220,6 +220,29 @@ def test_what_libraries_do_is_reported_beside_the_profile(tmp_path: Path) -> Non
     assert library_work(profile_text(tmp_path, "int main(void) { return 0; }")) == (0, 0.0)
 
 
+def test_what_frees_memory_through_a_pointer_stays_on_the_host(tmp_path: Path) -> None:
+    text = """
+    #include <stdlib.h>
+    static void (*hook)(void *) = free;
+    struct node { struct node *next; };
+    static void drop(struct node *n) {
+        while (n) { struct node *next = n->next; hook(n); n = next; }
+    }
+    int main(void) {
+        struct node *list = 0;
+        for (int i = 0; i < 10; i++) {
+            struct node *n = malloc(sizeof *n);
+            n->next = list; list = n;
+        }
+        drop(list);
+        return 0;
+    }"""
+    profile = profile_text(tmp_path, text)
+    calls = {f.name: f.invocations for f in profile.functions}
+    assert calls["free"] == calls["malloc"] == 10
+    assert from_profile(profile, "list").staying["drop"] == "allocates or frees memory: free"
+
+
 def test_other_programs_that_run_are_noted(tmp_path: Path) -> None:
     text = """
     #include <stdio.h>

@@ -308,6 +308,25 @@ def test_a_function_whose_calls_cost_more_than_its_work_stays(
     assert len(study.run().front.designs)
 
 
+@pytest.mark.parametrize("question", ["communication", "offload", "system"])
+def test_a_draft_names_only_functions_that_its_study_can_choose(
+    tmp_path: Path, question: str
+) -> None:
+    """`last` computes less than twenty others, and most of these are too small, as in a solver."""
+    small = [f"step{i}" for i in range(19)]
+    profile = tables_of(
+        tmp_path / "program",
+        "main,1,400000,0,10\nblur,1,2800000,400000,14\nlast,1,500000,100,6\n"
+        + "".join(f"{name},100000,600000,0,6\n" for name in small),
+        "main,blur,20000\nblur,main,20000\n",
+        "main,blur,1\nmain,last,1\n" + "".join(f"main,{name},100000\n" for name in small),
+    )
+    study = drafted(tmp_path, "--from", profile, "--question", question)
+    text = (tmp_path / "draft.toml").read_text()
+    assert '"last"' not in text
+    assert len(study.run().front.designs)
+
+
 def test_the_recommendation_has_the_hot_function(tmp_path: Path) -> None:
     """Half of the work is in `product`, and a fifth in `encode`, whose engine is small."""
     profile = tables_of(

@@ -11,7 +11,6 @@ _STATES = ("init", "destroy")
 # They take pointers, but read and write nothing that the program itself loads or stores.
 WITHOUT_EFFECT = frozenset(
     [
-        "free",
         "cfree",
         "fclose",
         "pclose",

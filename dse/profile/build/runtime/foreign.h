@@ -77,6 +77,7 @@ FOREIGN(malloc)
 FOREIGN(calloc)
 FOREIGN(realloc)
 FOREIGN(aligned_alloc)
+FOREIGN(free)
 FOREIGN(qsort)
 FOREIGN(fread)
 FOREIGN(fwrite)
@@ -200,6 +201,13 @@ HIDDEN void *__dse_call_calloc(size_t k, size_t n) {
     }
     LEAVE;
     return r;
+}
+
+/* It has no effect on data, but a call through a pointer, such as an allocator's hook, is a call of it too. */
+HIDDEN void __dse_call_free(void *block) {
+    ENTER(free);
+    free(block);
+    LEAVE;
 }
 
 /* A block that moves keeps its writers and readers: nothing is transferred. The system moves a mapping without a copy. */

@@ -31,6 +31,12 @@ _ALLOCATION = re.compile(
     r"|m(un|re)?map(64)?$|operator (new|delete)|_Zn[wa]|_Zd[la]"
 )
 """The functions of C and C++ libraries that take memory from the heap and give it back."""
+_ALLOCATION_WORK = 100_000
+"""Instructions per allocation from which a function may move.
+
+If the host does each allocation at a cost of 1,000 cycles, that is 1 % of the work. The model
+leaves out effects of that size. Mostly the host can reserve the memory before the call.
+"""
 _HARNESS = re.compile(r"(init|print)_array$|polybench_")
 """The functions around the kernels of PolyBench/C (L.-N. Pouchet, 2012)."""
 _NO_WORK = "did no work that could move"
@@ -193,12 +199,29 @@ def list_bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, 
         reasons[name] = f"calls {way[-1]}, which no accelerator is for"
     reasons |= kinds.calling
     allocating = frozenset(filter(_ALLOCATION.match, names))
-    for text, kind in (("allocates or frees memory", allocating), ("does I/O", kinds.io)):
+    rarely = _allocate_rarely(tree, names, allocating)
+    for text, kind, free in (
+        ("allocates or frees memory", allocating, rarely),
+        ("does I/O", kinds.io, frozenset[str]()),
+    ):
         for name, way in _ways(tree, names, kind, kinds.included).items():
-            if name not in kinds.library:
+            if name not in kinds.library and name not in free:
                 shown = way if len(way) < 4 else (way[0], "…", *way[-2:])
                 reasons[name] = f"{text}: {' > '.join(shown)}"
     return {name: why for name, why in reasons.items() if name not in kinds.included}
+
+
+def _allocate_rarely(
+    tree: CallTree, names: Sequence[str], allocating: frozenset[str]
+) -> frozenset[str]:
+    """Return the functions that do `_ALLOCATION_WORK` per allocation, callees included."""
+    allocations = np.isin(tree.function, [f for f, name in enumerate(names) if name in allocating])
+    calls = tree.totals(np.where(allocations, tree.calls, 0.0))
+    count, work = (
+        np.bincount(tree.function, weights=values, minlength=len(names))
+        for values in (calls, tree.inclusive)
+    )
+    return frozenset(np.array(names)[work >= _ALLOCATION_WORK * count].tolist())
 
 
 def find_wrappers(

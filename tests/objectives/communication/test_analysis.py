@@ -234,7 +234,7 @@ def test_top_functions_are_those_that_the_program_itself_calls(jpeg: Dataflow) -
     assert set(top_functions(rotation("iterative"))) == {"load", "turn_rings", "store"}
     # what reads the stream and writes the picture is not among them
     found = {"read_headers", "decode_blocks", "upsample", "colour_conversion"}
-    assert set(top_functions(jpeg.including(found - {"read_headers"}))) == found
+    assert set(top_functions(jpeg)) == found
 
 
 def test_families_are_programs_whose_names_end_in_a_size() -> None:

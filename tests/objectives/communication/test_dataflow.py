@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,16 @@ def test_a_study_may_override_what_stays() -> None:
 def test_what_cannot_be_included_is_reported(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         study(**given)
+
+
+def test_few_allocations_keep_no_function_on_the_host() -> None:
+    """`decode_blocks` allocates three times in 4 million instructions, and `room` in 30."""
+    program = load_dataflow(JPEG)
+    assert "decode_blocks" in program.candidates
+    assert program.staying["room"] == "allocates or frees memory: malloc"
+    scaled = replace(program.tree, computation=program.tree.computation / 100)
+    kept = replace(program, tree=scaled, computation=program.computation / 100).staying
+    assert kept["decode_blocks"] == "allocates or frees memory: room > malloc"
 
 
 @pytest.mark.parametrize(

@@ -303,6 +303,67 @@ def test_calls_count_for_their_callers(tmp_path: Path) -> None:
     assert path_of(profile, "below").calls > 1000  # from the library
 
 
+BYTES = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#define N 1000
+static uint8_t box[256], state[N], copy[N + 8], sums[N];
+__attribute__((noinline)) static void substitute(void) {
+    for (int i = 0; i < N; i++) state[i] = box[state[i]];
+}
+__attribute__((noinline)) static void moved(void) {
+    substitute();
+    memcpy(copy + 3, state, N);
+    memmove(copy, copy + 3, N);
+    for (int i = 0; i < N; i++) copy[i] = box[copy[i]];
+}
+__attribute__((noinline)) static void add(void) {
+    for (int i = 1; i < N; i++) sums[i] = sums[i] + sums[i - 1];
+}
+__attribute__((noinline)) static unsigned mixed(void) {
+    unsigned all = 0;
+    for (int i = 0; i < N; i += 4) {
+        for (int k = 0; k < 4; k++) state[i + k] = box[state[i + k]];
+        unsigned word;
+        memcpy(&word, state + i, 4);
+        all += word;
+        word = box[word & 255];
+        memcpy(state + i, &word, 4);
+        state[i] = box[state[i + 3]];
+    }
+    return all;
+}
+static const uint8_t first[16] = {3, 1, 4};
+__attribute__((noinline)) static void blocks(void) {
+    uint8_t block[16];
+    for (int i = 0; i + 16 <= N; i += 16) {
+        memcpy(block, first, 16);
+        for (int k = 0; k < 16; k++) block[k] = box[block[k]];
+        memcpy(sums + i, block, 16);
+    }
+}
+int main(void) {
+    for (int i = 0; i < 256; i++) box[i] = 7 * i + 1;
+    substitute(); moved(); add(); blocks();
+    printf("%u %d %d\n", mixed(), copy[N - 1], sums[N - 1]);
+    return 0;
+}
+"""
+
+
+def test_a_byte_waits_for_no_byte_beside_it(tmp_path: Path) -> None:
+    options = Options((source(tmp_path, BYTES),), caches=(), critical_paths=True)
+    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    # a load of the state and one of the table, a store, addresses
+    assert 5 <= path_of(profile, "substitute").length / 2 < 7
+    assert 10 <= path_of(profile, "moved").length < 20  # two such passes
+    assert path_of(profile, "add").length >= 999 * 0.5  # each sum waits for the one before
+    assert path_of(profile, "blocks").length < 20  # none waits for the block before
+    mixed = path_of(profile, "mixed").length  # a sum of words, which wait for all of their bytes
+    assert 250 * 0.5 < mixed < 250 * 0.5 + 30
+
+
 def test_a_run_that_fails_the_second_time_leaves_a_note(tmp_path: Path) -> None:
     text = """
     #include <stdio.h>

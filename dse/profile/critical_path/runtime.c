@@ -36,12 +36,17 @@ static struct sums {
     u32 active;
 } *sums;
 
-/* Memory in words of 4 B, by pages of 2^16 B: when each was written, and at which time. */
-struct word {
+/* When memory was written, and at which time. */
+struct when {
     int t[DEPTH];
     u64 epoch;
 };
-enum { PAGE = 16, WORDS = 1 << (PAGE - 2) };
+/* Memory in words of 4 B, by pages of 2^16 B. Once a part of a word is written, each of its bytes has a time of its
+ * own: programs that work on bytes would otherwise wait for the bytes beside them. */
+struct word {
+    struct when whole, *bytes;
+};
+enum { PAGE = 16, WORDS = 1 << (PAGE - 2), BLOCK = 1 << 22 };
 static struct word **pages;
 
 static void *reserve(u64 bytes) {
@@ -59,6 +64,35 @@ static inline struct word *word_at(u64 a) {
     return *page + ((a & ((1 << PAGE) - 1)) >> 2);
 }
 
+static struct when *bytes_of(struct word *word) {
+    static char *block;
+    static u64 left;
+    if (!word->bytes) {
+        u64 size = 4 * sizeof(struct when);
+        if (left < size) {
+            block = reserve(BLOCK);
+            left = BLOCK;
+        }
+        word->bytes = (struct when *)block;
+        block += size;
+        left -= size;
+        for (u32 b = 0; b < 4; b++)
+            word->bytes[b] = word->whole;
+    }
+    return word->bytes;
+}
+
+static void set_word(struct word *word, const struct when *when) {
+    word->whole = *when;
+    for (u32 b = 0; word->bytes && b < 4; b++)
+        word->bytes[b] = *when;
+}
+
+static inline struct when *when_at(u64 a) {
+    struct word *word = word_at(a);
+    return word->bytes ? &word->bytes[a & 3] : &word->whole;
+}
+
 /* The elements that a value written then has: those of calls that had begun. */
 static inline int known(u64 written) {
     int d = depth < DEPTH ? depth : DEPTH - 1;
@@ -67,37 +101,57 @@ static inline int known(u64 written) {
     return d + 1;
 }
 
+static inline void join(const struct when *when, times *time) {
+    int n = when->epoch ? known(when->epoch) : 0;
+    for (int k = 0; k < n; k++)
+        if (when->t[k] > time->t[k])
+            time->t[k] = when->t[k];
+}
+
 HIDDEN void __dse_loaded(u64 a, u64 bytes, times *time) {
     if (!bytes || bytes > 64)
         return;
-    for (u64 w = a >> 2; w <= (a + bytes - 1) >> 2; w++) {
-        struct word *word = word_at(w << 2);
-        int n = word->epoch ? known(word->epoch) : 0;
-        for (int k = 0; k < n; k++)
-            if (word->t[k] > time->t[k])
-                time->t[k] = word->t[k];
+    for (u64 end = a + bytes; a < end;) {
+        struct word *word = word_at(a);
+        join(word->bytes ? &word->bytes[a & 3] : &word->whole, time);
+        a += word->bytes ? 1 : 4 - (a & 3);
     }
 }
 
 HIDDEN void __dse_stored(u64 a, u64 bytes, const times *time) {
-    if (!bytes)
-        return;
-    for (u64 w = a >> 2; w <= (a + bytes - 1) >> 2; w++) {
-        struct word *word = word_at(w << 2);
-        memcpy(word->t, time->t, sizeof word->t);
-        word->epoch = epoch;
+    struct when when = {.epoch = epoch};
+    memcpy(when.t, time->t, sizeof when.t);
+    for (u64 end = a + bytes; a < end;) {
+        struct word *word = word_at(a);
+        int whole = !(a & 3) && end - a >= 4;
+        if (whole)
+            set_word(word, &when);
+        else
+            bytes_of(word)[a & 3] = when;
+        a += whole ? 4 : 1;
     }
 }
 
+/* Bytes that nobody wrote are there from the beginning, and so are their copies. */
+static void copy_byte(u64 to, u64 from) {
+    const struct when *when = when_at(from);
+    if (when->epoch || when_at(to)->epoch)
+        bytes_of(word_at(to))[to & 3] = *when;
+}
+
 HIDDEN void __dse_copied(u64 to, u64 from, u64 bytes) {
-    if (!bytes || to == from)
+    if (to == from)
         return;
-    u64 words = ((bytes - 1) >> 2) + 1;
-    for (u64 i = 0; i < words; i++) {
-        u64 at = to > from ? words - 1 - i : i;
-        struct word *source = word_at(from + 4 * at);
-        if (source->epoch)
-            *word_at(to + 4 * at) = *source;
+    for (u64 i = 0; i < bytes;) {
+        u64 left = bytes - i, back = to > from;
+        u64 t = back ? to + left - 1 : to + i, f = back ? from + left - 1 : from + i;
+        if (left >= 4 && (t & 3) == (f & 3) && (t & 3) == (back ? 3 : 0) && !word_at(f)->bytes) {
+            set_word(word_at(t), &word_at(f)->whole);
+            i += 4;
+        } else {
+            copy_byte(t, f);
+            i++;
+        }
     }
 }
 

@@ -169,7 +169,10 @@ class Kinds(NamedTuple):
     linked: Mapping[str, str] = MappingProxyType({})
     """Functions of other objects than the program's, each with its object."""
     calling: Mapping[str, str] = MappingProxyType({})
-    """Functions that spend time in libraries that were not profiled, each with the reason."""
+    """Functions that spend time in libraries that were not profiled, each with the reason; callees
+    included."""
+    calling_directly: frozenset[str] = frozenset()
+    """Functions that call such libraries themselves."""
 
 
 def list_staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
@@ -197,7 +200,12 @@ def list_bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, 
     reasons |= dict.fromkeys(kinds.excluded, "the study excludes it")
     for name, way in _ways(tree, names, kinds.excluded, kinds.included).items():
         reasons[name] = f"calls {way[-1]}, which no accelerator is for"
-    reasons |= kinds.calling
+    above = _ways(tree, names, kinds.calling_directly, kinds.included)
+    reasons |= {
+        name: why
+        for name, why in kinds.calling.items()
+        if name in above or name in kinds.calling_directly
+    }
     allocating = frozenset(filter(_ALLOCATION.match, names))
     rarely = _allocate_rarely(tree, names, allocating)
     for text, kind, free in (

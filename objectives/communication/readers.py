@@ -71,6 +71,24 @@ def _dataflow(program: Program, name: str) -> Dataflow:
 _SEEN = 0.01
 """The fraction of a function's work in a library from which the function stays on the host."""
 
+_CONVERSIONS = frozenset(
+    [
+        "sprintf",
+        "snprintf",
+        "vsprintf",
+        "vsnprintf",
+        "asprintf",
+        "vasprintf",
+        "sscanf",
+        "vsscanf",
+        "strtod",
+        "strtof",
+        "strtold",
+        "atof",
+    ]
+)
+"""Functions of the C library that convert numbers: much work on the few bytes that they touch."""
+
 _COLUMNS = ("invocations", "computation", "local_bytes", "working_set", "call_working_set")
 _MATRICES = ("transfers", "transfers_into", "transfers_out", "fetched", "returned")
 
@@ -102,7 +120,7 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
     measured["computation"] += work
     measured["local_bytes"] += read
     tree = replace(tree, computation=tree.computation + _spread(tree, work))
-    inclusive = np.bincount(tree.function, tree.inclusive, len(names)).astype(np.float64)
+    calling, direct = _calling(profile, work, tree)
     return Dataflow(
         program,
         names,
@@ -117,7 +135,8 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
             library=frozenset(f.name for f in functions if f.foreign),
             system=frozenset(f.name for f in functions if f.system),
             io=frozenset(f.name for f in functions if f.io),
-            calling=_calling(profile, work, inclusive),
+            calling=calling,
+            calling_directly=direct,
         ),
         **measured,
     )
@@ -146,22 +165,35 @@ def _spread(tree: CallTree, work: Array) -> Array:
     )
 
 
-def _calling(profile: Profile, work: Array, inclusive: Array) -> dict[str, str]:
-    """Return the functions that stay for a library's work, each with the reason.
+def _calling(
+    profile: Profile, work: Array, tree: CallTree
+) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the functions that stay for a library's work, callees included, each with the reason.
 
-    The C library is no reason: its functions that touch the program's memory are followed.
+    Also return the functions that call these libraries themselves. The C library is a reason only
+    where it converts numbers: its functions that move memory are followed.
     """
-    found = {}
+    inclusive = np.bincount(tree.function, tree.inclusive, len(work))
+    names = [f.name for f in profile.functions]
+    called: dict[int, set[str]] = {}
+    for parent, function in zip(tree.parent.tolist(), tree.function.tolist(), strict=True):
+        if parent >= 0:
+            called.setdefault(int(tree.function[parent]), set()).add(names[function])
+    by_library: dict[str, Array] = {}
     for i, function in enumerate(profile.functions):
         total = sum(each.instructions for each in function.libraries)
         for each in function.libraries:
-            part = each.instructions / total * work[i] / inclusive[i]
-            if part >= _SEEN and not each.library.startswith("libc.so"):
-                found[function.name] = (
-                    f"{show_percent(part)} of its work is in {each.library}, which was not profiled"
-                )
-                break
-    return found
+            if not each.library.startswith("libc.so") or called.get(i, set()) & _CONVERSIONS:
+                own = by_library.setdefault(each.library, np.zeros(len(work)))
+                own[i] = each.instructions / total * work[i]
+    found: dict[str, str] = {}
+    for library, own in by_library.items():
+        below = np.bincount(tree.function, tree.totals(_spread(tree, own)), len(work))
+        for i in np.flatnonzero((below >= _SEEN * inclusive) & (below > 0)).tolist():
+            part = percent(below[i] / inclusive[i])
+            found[names[i]] = f"{part} of its work is in {library}, which was not profiled"
+    direct = [names[i] for own in by_library.values() for i in np.flatnonzero(own).tolist()]
+    return found, frozenset(direct)
 
 
 def _critical_path(profile: Profile, tree: CallTree, size: int) -> Array | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -83,6 +84,48 @@ def test_work_of_libraries_is_that_of_another_build(tmp_path: Path) -> None:
     assert verdict(program, "shade").share == pytest.approx(expected, rel=0.15)
     assert "libm.so.6" in program.staying["shade"]
     assert "filter" in program.candidates
+
+
+CONVERSIONS = r"""
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+static char text[64], copies[64 * 400];
+static double waves[4000];
+static void convert(int i) { sprintf(text, "%1.15g", i * 1.1); }
+static void table(void) {
+    for (int i = 0; i < 400; i++) { convert(i); memcpy(copies + 64 * i, text, 64); }
+}
+static void wave(int i) { waves[i] = sin(i); }
+static void signal(void) { for (int i = 0; i < 4000; i++) wave(i); }
+static unsigned mix(void) {
+    unsigned r = 1;
+    for (int i = 0; i < 400; i++) {
+        memmove(copies + 64, copies, 64 * 399);
+        for (int k = 0; k < 100; k++) r = r * 31 + copies[64 * 399 + k % 64];
+    }
+    return r;
+}
+int main(void) {
+    table(); signal();
+    printf("%u %f\n", mix(), waves[7]);
+}
+"""
+
+
+@needs_compiler
+def test_conversions_of_numbers_and_other_libraries_keep_their_callers_on_the_host(
+    tmp_path: Path,
+) -> None:
+    needs("valgrind")
+    path = source(tmp_path, CONVERSIONS)
+    profile = profile_program(Options((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    program = from_profile(profile)
+    for name, library in {"table": "c", "convert": "c", "signal": "m", "wave": "m"}.items():
+        why = rf"\d[\d.]* % of its work is in lib{library}\.so\.6, which was not profiled"
+        assert re.fullmatch(why, program.staying[name]), name
+    assert program.candidates == ("mix",)  # memmove is followed
+    assert set(program.including(["convert"]).candidates) == {"convert", "table", "mix"}
 
 
 LONG = r"""

@@ -412,7 +412,7 @@ def _rate(
     setting: Setting,
     call: Mapping[str, float] | None = None,
 ) -> tuple[Sequence[Verdict], Sequence[Verdict]]:
-    """Return the verdicts on the candidates of a study, and on those that are too small.
+    """Return the verdicts on the candidates of a study, and separately on too small ones.
 
     The calls of the second cost more than their work: they make the program slower even if the
     accelerator and its data take no time. They are candidates all the same if there are no others.

@@ -31,10 +31,10 @@ _ALLOCATION = re.compile(
     r"|m(un|re)?map(64)?$|operator (new|delete)|_Zn[wa]|_Zd[la]"
 )
 """The functions of C and C++ libraries that take memory from the heap and give it back."""
-_ALLOCATION_WORK = 100_000
-"""Instructions per allocation from which a function may move.
+_OF_PROGRAM, _OF_FUNCTION = 100_000, 10_000
+"""Instructions per allocation of a function that may move, in the program and in the function.
 
-If the host does each allocation at a cost of 1,000 cycles, that is 1 % of the work. The model
+If the host does each allocation at a cost of 1,000 cycles, that is 1 % of the program. The model
 leaves out effects of that size. Mostly the host can reserve the memory before the call.
 """
 _HARNESS = re.compile(r"(init|print)_array$|polybench_")
@@ -222,14 +222,15 @@ def list_bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, 
 def _allocate_rarely(
     tree: CallTree, names: Sequence[str], allocating: frozenset[str]
 ) -> frozenset[str]:
-    """Return the functions that do `_ALLOCATION_WORK` per allocation, callees included."""
+    """Return the functions that allocate little for their work, callees included."""
     allocations = np.isin(tree.function, [f for f, name in enumerate(names) if name in allocating])
     calls = tree.totals(np.where(allocations, tree.calls, 0.0))
     count, work = (
         np.bincount(tree.function, weights=values, minlength=len(names))
         for values in (calls, tree.inclusive)
     )
-    return frozenset(np.array(names)[work >= _ALLOCATION_WORK * count].tolist())
+    rarely = (work >= _OF_FUNCTION * count) & (tree.computation.sum() >= _OF_PROGRAM * count)
+    return frozenset(np.array(names)[rarely].tolist())
 
 
 def find_wrappers(

@@ -277,7 +277,7 @@ uncertainty.samples = 1 => uncertainty.samples: 1
 """
 PARTS_CASES = """
 space.accelerated.of = ["idkt"] => space.accelerated.of: no part 'idkt' | did you mean 'idct'
-space.accelerated.of = - => space.accelerated: 17 parts have 131,072 subsets | 12 of them at most
+space.accelerated.of = - => space.accelerated: 20 parts have 1,048,576 subsets | 12 of them at most
 space.accelerated.subsets = "workload" => space.accelerated.subsets: no named parts | selection
 space.accelerated.subsets = "selectoin" => space.accelerated.subsets: 'selection'
 space.accelerated.least = 2 => space.accelerated: no subset of 1 part has 2 or more

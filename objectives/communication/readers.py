@@ -190,7 +190,7 @@ def _calling(
     for library, own in by_library.items():
         below = np.bincount(tree.function, tree.totals(_spread(tree, own)), len(work))
         for i in np.flatnonzero((below >= _SEEN * inclusive) & (below > 0)).tolist():
-            part = percent(below[i] / inclusive[i])
+            part = show_percent(below[i] / inclusive[i])
             found[names[i]] = f"{part} of its work is in {library}, which was not profiled"
     direct = [names[i] for own in by_library.values() for i in np.flatnonzero(own).tolist()]
     return found, frozenset(direct)

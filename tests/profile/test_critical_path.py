@@ -353,7 +353,7 @@ int main(void) {
 
 
 def test_a_byte_waits_for_no_byte_beside_it(tmp_path: Path) -> None:
-    options = Options((source(tmp_path, BYTES),), caches=(), critical_paths=True)
+    options = ProfileOptions((source(tmp_path, BYTES),), caches=(), critical_paths=True)
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     # a load of the state and one of the table, a store, addresses
     assert 5 <= path_of(profile, "substitute").length / 2 < 7

@@ -119,7 +119,9 @@ def test_conversions_of_numbers_and_other_libraries_keep_their_callers_on_the_ho
 ) -> None:
     needs("valgrind")
     path = source(tmp_path, CONVERSIONS)
-    profile = profile_program(Options((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    profile = profile_program(
+        ProfileOptions((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     program = from_profile(profile)
     for name, library in {"table": "c", "convert": "c", "signal": "m", "wave": "m"}.items():
         why = rf"\d[\d.]* % of its work is in lib{library}\.so\.6, which was not profiled"

@@ -206,7 +206,8 @@ class Explanation:
             return ""
         first = min(found, key=lambda s: (s.set_by == STUDY, -s.gain))
         changed = f"with {word_name(first.label)} {' → '.join(first.shown)}"
-        return f"{changed}, {word_name(objective)} is {first.gain_text} better"
+        values = (show_amount(v, self.units[objective]) for v in (first.before, first.after))
+        return f"{changed}, {word_name(objective)} {' → '.join(values)}"
 
     def bottlenecks(self) -> pd.DataFrame:
         """Return the inputs that are bottlenecks, best gain first: no advice."""

@@ -444,7 +444,7 @@ def _reason(study: ResolvedStudy, result: Result, selection: Selection) -> str:
         reason = f"best in every objective{some}"
     else:
         some = "design" if selection.beneficial.all() else "beneficial design"
-        reason = f"{largest}, of {describe_count(points, some)} on the front"
+        reason = f"best balance: {largest}, of {describe_count(points, some)} on the front"
     return ", ".join(filter(None, (meets, reason)))
 
 

@@ -98,7 +98,7 @@ function tile(objective, row) {
   return make("div", { class: "tile" },
     make("h3", { title: column.about }, worded(objective.name)),
     make("p", { class: "value" }, value, unit ? make("span", { class: "unit" }, ` ${unit}`) : null),
-    make("p", { class: "hint" }, [worded(condition || ""), direction === "maximize" ? "higher is better" : "lower is better"].filter(Boolean).join(" · ")),
+    make("p", { class: "hint" }, [worded(condition || ""), direction === "maximize" ? "higher is better →" : "lower is better →"].filter(Boolean).join(" · ")),
     positionStrip(objective, row), make("p", { class: "hint" }, rankWords(objective, row)));
 }
 function splitUnit(words) {
@@ -112,7 +112,7 @@ function answerLines(row, isRecommended) {
   const add = (label, ...words) => { if (words.some(Boolean)) lines.push(make("div", {}, make("dt", {}, label), make("dd", {}, ...words))); };
   if (explained) {
     const [top] = explained.sensitivities.filter((item) => item.bottleneck && item.objective === overview.main);
-    const better = top ? `with ${worded(top.input)} ${top.change}, ${worded(top.objective)} is ${top.gained} better` : "";
+    const better = top ? `with ${worded(top.input)} ${top.change}, ${worded(top.objective)} ${top.effect}` : "";
     const bottleneck = [explained.limits, better].filter(Boolean).join("; ");
     add(bottleneck ? "Bottleneck" : "Limit", bottleneck || nearestLimit(row));
   } else {
@@ -120,7 +120,7 @@ function answerLines(row, isRecommended) {
     add("More", make("code", {}, data.explain + designs[row]));
   }
   if (row === data.start) {
-    if (isRecommended) add("Next step", overview.next_step);
+    if (isRecommended) add("Choice", overview.reason), add("Next step", overview.next_step);
     add("No engine", overview.baseline);
   }
   const [check] = overview.assumptions;

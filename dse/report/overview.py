@@ -92,8 +92,8 @@ class Overview:
         The fraction of input values that are assumed, in words.
     idle : sequence of str
         The variables without effect on the recommended design.
-    baseline, next_step : str
-        The objectives without an engine, and the next step from the recommended design.
+    reason, baseline, next_step : str
+        Why the recommended design is it, the objectives without an engine, and the next step.
     """
 
     rejected: frozenset[int] = frozenset()
@@ -112,6 +112,7 @@ class Overview:
     searched: Sequence[str] = ()
     assumed: str = ""
     idle: Sequence[str] = ()
+    reason: str = ""
     baseline: str = ""
     next_step: str = ""
 
@@ -152,6 +153,7 @@ def make_overview(
         searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
         assumed=_assumed(inputs),
         idle=answer.idle,
+        reason=answer.fields.get("why", ""),
         baseline=answer.fields.get("build nothing", ""),
         next_step=answer.next_step,
     )
@@ -180,6 +182,7 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "nearest": overview.nearest,
         "searched": list(overview.searched),
         "idle": list(overview.idle),
+        "reason": overview.reason,
         "baseline": overview.baseline,
         "next_step": overview.next_step,
     }

@@ -28,7 +28,15 @@ from dse.explain.importance import Slice
 from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
 from dse.model.units import UnitError, load_vocabulary, read_value
-from dse.model.values import INFINITE, PREFIXES, add_conditions, json_value, show_change, show_value
+from dse.model.values import (
+    INFINITE,
+    PREFIXES,
+    add_conditions,
+    json_value,
+    show_amount,
+    show_change,
+    show_value,
+)
 from dse.report.front_view import (
     HELD,
     MANY,
@@ -225,7 +233,7 @@ def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
         "input": item.label,
         "who": item.set_by,
         "change": show_change(*item.shown),
-        "effect": show_change(show_value(item.before, unit), show_value(item.after, unit)),
+        "effect": show_change(show_amount(item.before, unit), show_amount(item.after, unit)),
         "gained": item.gain_text,
         "gain": json_value(item.gain),
         "bottleneck": item.bottleneck,

@@ -297,9 +297,11 @@ def find_idle_variables(evaluator: Evaluator, values: Mapping[str, Any]) -> list
 
     With all their other values, the objectives and the constraints on quantities stay the same. An
     example is the schedule period of an engine that serves calls as they come. A relation often
-    keeps one of its values, so relations do not count.
+    keeps one of its values, so relations do not count. A table has no other values of one variable.
     """
     space = evaluator.space
+    if isinstance(space, TableSpace):
+        return []
     own = space.from_labels({n: np.array([values[n]]) for n in space.variables})
     near = find_neighbours(space, own)
     points = {n: np.concatenate([own[n], near.points[n]]) for n in space.variables}

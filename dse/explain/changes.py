@@ -39,6 +39,7 @@ _FACTOR = 2.0  # a larger ratio is shown as a factor, a smaller one in percent
 def describe_value(variable: Variable, value: Any, quantity: Quantity | None) -> str:
     """Return one value of a variable in words.
 
+    >>> from dse.evaluate.space import Integer
     >>> describe_value(Integer(0, 1), 1.0, None), describe_value(Integer(0, 9), 9.0, None)
     ('yes', '9')
     """

@@ -74,7 +74,9 @@ def test_the_least_that_meets_the_target_is_recommended_and_opens_the_page(tmp_p
 def test_of_several_free_objectives_the_largest_product_is_recommended() -> None:
     result = logca(target={"reach": "speedup >= 10"}).run()
     answer = result.answer()
-    assert answer.fields["why"].startswith("meets speedup >= 10, best balance: largest Nash product, of ")
+    assert answer.fields["why"].startswith(
+        "meets speedup >= 10, best balance: largest Nash product, of "
+    )
     assert all(result.front.designs["speedup"][e.design] >= 10 for e in answer.designs)
 
 

@@ -265,11 +265,11 @@ def test_the_linear_law_stays_simple_unless_the_times_speak_against_it() -> None
     assert choices[0].terms == 3
     rng = np.random.default_rng(9)
     curved = 0
-    for _ in range(12):
+    for _ in range(20):
         series = made(LAWS["linear"])
         noisy = series.host * np.exp(0.05 * rng.standard_normal(len(SIZES)))
         curved += fit(Series("made", SIZES, noisy, NAN, NAN, NAN)).analysis.law.free[EXPONENT]
-    assert curved <= 3
+    assert curved <= 4
 
 
 def test_work_of_an_exponent_is_reported_per_byte_to_that_power() -> None:

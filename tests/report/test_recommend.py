@@ -54,7 +54,7 @@ def test_a_front_without_a_beneficial_design_recommends_to_build_nothing(
     best = int(str(found.front.best("speedup").name))
     lines = by_id(chrome, "sentence").text.splitlines()
     assert lines[0] == "Build nothing."
-    assert lines[1].startswith(f"The best speedup has design {best}: ")
+    assert lines[1].startswith(f"Design {best} has the best speedup: ")
     assert "nearest" in recommended(chrome)
     shown = by_id(chrome, "lines").text
     assert "Confidence" in shown and "Next step" not in shown

@@ -11,10 +11,11 @@ from benchmarks.shared_aes import shared_aes
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.model import monotonic
-from dse.search.bound.boxes import MEASURED, OpenBoxes, make_unasked_marks, measure_variables
+from dse.search.bound.boxes import measure_variables
 from dse.search.bound.cells import Boxes
 from dse.search.bound.monotonicity import find_unordered_variables
 from dse.search.bound.ranges import Ranges
+from tests.search.bound.examples import open_box
 from tests.search.bound.test_search import covers, front, searched
 
 _Share = Annotated[Floats, Quantity("1", "a share", low=0)]
@@ -70,16 +71,8 @@ def test_variables_that_tell_nothing_one_by_one_are_measured_together() -> None:
     ranges = Ranges(study({"real": [0.0, 4.0], "steps": 64}))
     names = [axis.name for axis in ranges.axes]
     assert [names[i] for i in find_unordered_variables(ranges)] == ["slot", "turn"]
-    age = np.full(1, MEASURED, dtype=np.int8)
     whole = ranges.whole()
-    kept = OpenBoxes(
-        whole,
-        ranges(whole).ideal,
-        np.ones((1, 3), dtype=np.float32),
-        age,
-        age,
-        make_unasked_marks(1),
-    )
+    kept = open_box(ranges, whole)
     widths = measure_variables(ranges, ranges, kept).widths[0]
     assert (widths[:2] > 0.1).all()
 
@@ -99,15 +92,8 @@ def test_a_constraint_that_is_nearly_met_is_not_what_is_split() -> None:
     level = np.array([[4, 4]], dtype=np.int8)  # 2**4 of 2**30 cells: around 3.5 and 0.5
     top = ranges.axes[0].top
     cell = np.array([[7 << (top - 3 - 4), 1 << (top - 1 - 4)]])
-    boxes, age = Boxes(level, cell), np.full(1, MEASURED, dtype=np.int8)
-    kept = OpenBoxes(
-        boxes,
-        ranges(boxes).ideal,
-        np.ones((1, 2), dtype=np.float32),
-        age,
-        age,
-        make_unasked_marks(1),
-    )
+    boxes = Boxes(level, cell)
+    kept = open_box(ranges, boxes)
     assert ranges(boxes).most[0, 0] > 0  # undecided
     assert (measure_variables(ranges, ranges, kept).widths < 1e-3).all()
 

@@ -20,12 +20,13 @@ from dse.explain.certification import refute
 from dse.model import monotonic
 from dse.problems import InputError
 from dse.search.base import SearchSettings, Start, find_method
-from dse.search.bound.boxes import MEASURED, OpenBoxes, make_unasked_marks, measure_variables
+from dse.search.bound.boxes import measure_variables
 from dse.search.bound.cover import DOUBLINGS, Cover, count_doublings, relax_points
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Outcome
 from dse.search.workers import Workers
 from tests.core_examples import objective
+from tests.search.bound.examples import open_box
 
 STUDIES = Path(__file__).parents[3] / "studies"
 SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
@@ -339,13 +340,6 @@ def test_a_choice_whose_middle_bounds_alone_is_halved_too() -> None:
         models={"made": made},
     ).evaluator
     found = Ranges(part)
-    whole, age = found.whole(), np.full(1, MEASURED, dtype=np.int8)
-    kept = OpenBoxes(
-        whole,
-        found(whole).ideal,
-        np.ones((1, 2), dtype=np.float32),
-        age,
-        age,
-        make_unasked_marks(1),
-    )
+    whole = found.whole()
+    kept = open_box(found, whole)
     assert (measure_variables(found, found, kept).widths > 0.01).all()

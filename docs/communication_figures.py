@@ -22,7 +22,7 @@ from objectives.communication.analysis import (
 )
 from objectives.communication.laws import Notation, write_law
 from objectives.communication.report import top_functions
-from objectives.communication.analysis import Count, fit_dataflow_laws, law_table
+from objectives.communication.laws import Count, fit_dataflow_laws, law_table
 
 HERE = Path(__file__).parent / "validation"
 PROFILES = HERE.parents[1] / "studies" / "profiles"

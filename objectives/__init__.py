@@ -13,7 +13,8 @@ Modules:
   for which it is beneficial;
 * ``power_law``: granularities at which a power law and a line cross, and arrays of one shape;
 * ``quantities``: the quantities that several models declare, their domains, and records of them;
-* ``queues``: formulas for the waits of M/D/q, M/G/1 and M/G/c queues;
+* ``queues``: formulas for the waits of M/D/q, M/G/1 and M/G/c queues, and zeros of their
+  generating functions;
 * ``views``: one choice of functions in the views of three models of programs, with their speedups
   and equal assumptions.
 """

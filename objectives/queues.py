@@ -18,6 +18,8 @@ from dse.model import Array, Floats
 
 Complex: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 
+ROUNDING = float(np.finfo(np.float64).eps)
+
 
 def constant_service_wait(load: Floats, servers: Floats = 1.0) -> Array:
     """Return the mean wait of M/D/q over the service time; inf from a load of 1 on.
@@ -152,3 +154,19 @@ def complex_expm1(z: Complex) -> Complex:
     result.real = grown - sine * scaled
     result.imag = np.cos(half) * scaled
     return result
+
+
+def turn_angle(turns: Floats, period: Floats) -> Array:
+    """Return 2π·turns/period between −π and π; whole numbers of `turns` keep their digits."""
+    left = np.mod(turns, period)
+    left = np.where(2 * left > period, left - period, left)
+    return np.asarray(2 * np.pi * left / period)
+
+
+def find_zeros(angle: Array, load: Array) -> tuple[Complex, Array]:
+    """Return v − 1 of the zero in the disc, ln v = ρ(v − 1) + iθ, and an estimate of its error."""
+    zeta = log_zero(angle, load)
+    moved = complex_expm1(zeta)
+    slope = 1 - load * (1 + moved)
+    residual = np.abs(zeta - load * moved - 1j * angle)
+    return moved, (residual + ROUNDING * (np.abs(zeta) + np.abs(angle))) / np.abs(slope)

@@ -7,17 +7,19 @@ Modules:
 
 * ``dataflow``: the tree of calling contexts, functions that can move or stay, and the data between
   functions;
-* ``readers``: dataflows from profiles and counts;
+* ``readers``: dataflows from profiles, counts and call graphs, with estimates where these lack;
 * ``quantities``: the quantities of the models, and records of them;
 * ``split``: the work of accelerators and host if contexts move: computing, bytes in stores and on
-  the medium, code and callbacks;
+  the medium, code and callbacks, and count × cost;
 * ``acceleration``: the models of time, speedup, ceilings and area: :func:`offload_functions`;
 * ``engine_calls``: functions as calls of a shared engine, the program around them, its response;
-* ``verdict``: :func:`verdicts`, the benefit of each function;
+* ``verdict``: :func:`verdicts`, the benefit of each function with one :class:`Setting`, the numbers
+  of a machine;
 * ``call_tree_cut``: :func:`best_cut`, the best contexts of a call tree;
-* ``analysis``: the paper's tables: the time of a program by part, busy functions, and limits;
-* ``laws``: laws of growth of the counts of a dataflow, their fit, text and table;
-* ``report``: sections of the report, and the program and functions of a design.
+* ``analysis``: the paper's other tables: the time of a program by part, busy functions, limits;
+* ``laws``: laws of growth: the counts of a dataflow, the fit of a law, its text and its table;
+* ``report``: sections of the report and their pictures, with the program, functions and machine of
+  a design.
 """
 
 from objectives.communication.acceleration import (

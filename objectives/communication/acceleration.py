@@ -30,10 +30,14 @@ from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.quantities import Accelerators, AreaCosts, Costs, Programs, Selection
 from objectives.communication.split import (
     Work,
+    computing_cost,
+    count_stored_bytes,
     design_work,
     distinct_splits,
     multiply_costs,
     outermost_contexts,
+    parallel_code,
+    place_traffic,
 )
 from objectives.power_law import broadcast_alike
 from objectives.quantities import AREA, AREA_INTERFACE, Workload, declare_speedup
@@ -207,27 +211,11 @@ def time_parts(work: Work, accelerators: Accelerators, costs: Costs) -> Parts:
     )
 
 
-def computing_cost(work: Work, factor: Floats) -> Array:
-    """Return the accelerators' computing, in instructions at the speed of the host."""
-    parallel = work.units.instructions / np.asarray(factor)[..., None]
-    each = np.maximum(parallel, work.units.waiting)
-    return np.asarray(each.sum(axis=-1) + 0.0 * work.accelerator_instructions)
-
-
 def _host(dataflow: Dataflows, workload: Floats, selection: Floats, costs: Costs) -> Array:
     """Return T0: the time with nothing accelerated, in the shape of the designs."""
     base = design_work(dataflow, workload, np.asarray(selection) * 0.0)
     computing, reading = base.host_instructions, base.host_bytes
     return np.asarray(costs.instruction_time * computing + costs.byte_time * reading)
-
-
-def place_traffic(work: Work, accelerators: Accelerators) -> tuple[Array, Array]:
-    """Return the bytes in the accelerators' stores and those on the medium."""
-    shared = np.asarray(accelerators.shared_store, dtype=np.float64)
-    keeps = np.asarray(accelerators.keeps_data) == 1.0
-    ways = (np.where(keeps, *way) for way in zip(work.kept, work.anew, strict=True))
-    inside, between, back, crossing = ways
-    return inside + shared * between, crossing + (1.0 - shared) * (between + back)
 
 
 def _sum(parts: Parts) -> Array:
@@ -301,22 +289,6 @@ def split_areas(work: Work, accelerators: Accelerators, costs: AreaCosts) -> Are
         multiply_costs(work.accelerators, costs.interface_area),
     )
     return Areas(*broadcast_alike((parts[0] + parts[1] + parts[2], *parts, held)))
-
-
-def count_stored_bytes(work: Work, accelerators: Accelerators) -> Array:
-    """Return the bytes that the accelerators' stores hold."""
-    shared = np.asarray(accelerators.shared_store) == 1.0
-    keeps = np.asarray(accelerators.keeps_data) == 1.0
-    alone = np.where(keeps, work.working_set, work.call_working_set)
-    return np.where(shared, np.minimum(work.working_set, work.whole_working_set), alone)
-
-
-def parallel_code(work: Work, factor: Floats) -> Array:
-    """Return the code × the factor at which it computes, in instructions."""
-    instructions, waiting, code = work.units
-    bound = np.where(waiting > 0, instructions / waiting, np.inf)
-    each = multiply_costs(code, np.minimum(np.asarray(factor)[..., None], bound))
-    return np.asarray(each.sum(axis=-1) + 0.0 * work.calls)
 
 
 # ---------------------------------------------------------------------------------- all in one call

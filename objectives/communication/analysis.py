@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from dse.model import Array
 from objectives.communication.dataflow import Dataflow
-from objectives.communication.laws import Law, Notation, fit_law, leading_term, write_law
 from objectives.communication.split import outermost_contexts, split_work, whole_work
 from objectives.communication.verdict import Setting
 
@@ -154,61 +153,3 @@ def _speedups(
     )
     machines = (replace(machine, **dict.fromkeys(faster, x)) for x in f.tolist())
     return machine.time(whole_work(dataflow)) / np.array([each.time(work) for each in machines])
-
-
-# ------------------------------------------------------------------------------------------ growth
-
-COUNTS = ("computation", "invocations", "local bytes", "bytes", "bytes into", "bytes out of")
-"""The counts: of a function the first three, from one to another the last three. "Into" and
-"out of" mean a function with everything it calls."""
-
-
-class Count(NamedTuple):
-    """One number of a dataflow: one of `COUNTS`, from which function to which.
-
-    Source and target are the same if the number is of one function.
-    """
-
-    what: str
-    source: str
-    target: str
-
-
-def list_counts(dataflow: Dataflow) -> dict[Count, int]:
-    """Return every number of a dataflow that is not 0."""
-    own = (dataflow.computation, dataflow.invocations, dataflow.local_bytes)
-    between = (dataflow.transfers, dataflow.transfers_into, dataflow.transfers_out)
-    return {
-        Count(what, dataflow.names[i], dataflow.names[j]): int(matrix[i, j])
-        for what, matrix in zip(COUNTS, (*map(np.diag, own), *between), strict=True)
-        for i, j in np.argwhere(matrix > 0)
-    }
-
-
-def fit_dataflow_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> dict[Count, Law]:
-    """Fit a law to every number of one program's dataflow, from a run for each size.
-
-    See :func:`~objectives.communication.laws.fit_law`, which also lists the errors.
-    """
-    numbers = [list_counts(each) for each in dataflows]
-    return {
-        count: fit_law(sizes, [each.get(count, 0) for each in numbers])
-        for count in sorted(set().union(*numbers), key=lambda c: (COUNTS.index(c.what), *c[1:]))
-    }
-
-
-def law_table(laws: dict[Count, Law], notation: Notation | None = None) -> pd.DataFrame:
-    """Return laws as a table: what, from, to, law, growth, exact, residual, held out.
-
-    `notation` is of bytes; other counts are written in instructions and calls.
-    """
-    style = notation or Notation()
-    units = {"computation": "instructions", "invocations": "calls"}
-    rows = []
-    for count, law in laws.items():
-        own = style._replace(unit=units.get(count.what, style.unit))
-        names = {"what": count.what, "from": count.source, "to": count.target}
-        text = {"law": write_law(law, own), "growth": leading_term(law, own)}
-        error = {"exact": law.exact, "residual": law.residual, "held out": law.held_out}
-        rows.append(names | text | error)
-    return pd.DataFrame(rows)

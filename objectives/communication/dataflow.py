@@ -138,18 +138,6 @@ def shares_inside(tree: CallTree, size: int) -> Array:
     return np.minimum(inside, 1.0)
 
 
-def count_callbacks(tree: CallTree, contexts: Sequence[int]) -> dict[int, float]:
-    """Return the calls from contexts, none below another, to functions that live above."""
-    top = np.full(len(tree.parent), -1)
-    for context in contexts:
-        top[tree.below(context)] = context
-    counts: dict[int, float] = {}
-    for source, to, count in tree.recursions:
-        if 0 <= to < top[source]:
-            counts[int(tree.function[to])] = counts.get(int(tree.function[to]), 0.0) + count
-    return counts
-
-
 # -------------------------------------------------------------------------- functions that can move
 
 

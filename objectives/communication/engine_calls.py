@@ -19,13 +19,7 @@ from typing import Annotated
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
-from objectives.communication.acceleration import (
-    BITS,
-    computing_cost,
-    count_stored_bytes,
-    parallel_code,
-    place_traffic,
-)
+from objectives.communication.acceleration import BITS
 from objectives.communication.quantities import (
     Accelerators,
     ByteTime,
@@ -35,7 +29,14 @@ from objectives.communication.quantities import (
     Selection,
     StoreCosts,
 )
-from objectives.communication.split import design_work, multiply_costs
+from objectives.communication.split import (
+    computing_cost,
+    count_stored_bytes,
+    design_work,
+    multiply_costs,
+    parallel_code,
+    place_traffic,
+)
 from objectives.power_law import broadcast_alike
 from objectives.quantities import CALL_RATE, ROUNDING, Workload, declare_speedup
 

@@ -24,8 +24,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from dse.model import Array, Floats
+from objectives.communication.dataflow import Dataflow
 
 MOST_TERMS = 4
 MOST_FITTED_TERMS = 3
@@ -355,3 +357,61 @@ def _joined(pieces: list[_Piece]) -> str:
         if i + 1 == len(pieces) or pieces[i + 1].unit != piece.unit:
             text += f" {piece.unit}"
     return text.strip()
+
+
+# -------------------------------------------------------------------------- the laws of a dataflow
+
+COUNTS = ("computation", "invocations", "local bytes", "bytes", "bytes into", "bytes out of")
+"""The counts: of a function the first three, from one to another the last three. "Into" and
+"out of" mean a function with everything it calls."""
+
+
+class Count(NamedTuple):
+    """One number of a dataflow: one of `COUNTS`, from which function to which.
+
+    Source and target are the same if the number is of one function.
+    """
+
+    what: str
+    source: str
+    target: str
+
+
+def list_counts(dataflow: Dataflow) -> dict[Count, int]:
+    """Return every number of a dataflow that is not 0."""
+    own = (dataflow.computation, dataflow.invocations, dataflow.local_bytes)
+    between = (dataflow.transfers, dataflow.transfers_into, dataflow.transfers_out)
+    return {
+        Count(what, dataflow.names[i], dataflow.names[j]): int(matrix[i, j])
+        for what, matrix in zip(COUNTS, (*map(np.diag, own), *between), strict=True)
+        for i, j in np.argwhere(matrix > 0)
+    }
+
+
+def fit_dataflow_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> dict[Count, Law]:
+    """Fit a law to every number of one program's dataflow, from a run for each size.
+
+    See :func:`~objectives.communication.laws.fit_law`, which also lists the errors.
+    """
+    numbers = [list_counts(each) for each in dataflows]
+    return {
+        count: fit_law(sizes, [each.get(count, 0) for each in numbers])
+        for count in sorted(set().union(*numbers), key=lambda c: (COUNTS.index(c.what), *c[1:]))
+    }
+
+
+def law_table(laws: dict[Count, Law], notation: Notation | None = None) -> pd.DataFrame:
+    """Return laws as a table: what, from, to, law, growth, exact, residual, held out.
+
+    `notation` is of bytes; other counts are written in instructions and calls.
+    """
+    style = notation or Notation()
+    units = {"computation": "instructions", "invocations": "calls"}
+    rows = []
+    for count, law in laws.items():
+        own = style._replace(unit=units.get(count.what, style.unit))
+        names = {"what": count.what, "from": count.source, "to": count.target}
+        text = {"law": write_law(law, own), "growth": leading_term(law, own)}
+        error = {"exact": law.exact, "residual": law.residual, "held out": law.held_out}
+        rows.append(names | text | error)
+    return pd.DataFrame(rows)

@@ -33,19 +33,23 @@ from dse.problems import InputError, Problem
 from objectives.communication.acceleration import list_accelerated
 from objectives.communication.analysis import (
     PARTS,
-    Count,
     breakdown,
     communication_share,
     find_busiest,
-    fit_dataflow_laws,
-    law_table,
     local_or_global,
     memory_wall,
     speedups,
 )
 from objectives.communication.call_tree_cut import best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
-from objectives.communication.laws import Law, Notation, write_law
+from objectives.communication.laws import (
+    Count,
+    Law,
+    Notation,
+    fit_dataflow_laws,
+    law_table,
+    write_law,
+)
 from objectives.communication.verdict import Setting, kept_table, verdict_table
 from objectives.quantities import list_workloads
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array, Floats
-from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow, Dataflows, count_callbacks
+from objectives.communication.dataflow import MAX_CANDIDATES, CallTree, Dataflow, Dataflows
+from objectives.communication.quantities import Accelerators
 
 _ROUNDING = 1e-9  # of a function all of whose work is in the one call of an accelerator
 
@@ -188,6 +189,18 @@ def _entries(dataflow: Dataflow, contexts: Sequence[int]) -> float:
     return float(sum(entered))
 
 
+def count_callbacks(tree: CallTree, contexts: Sequence[int]) -> dict[int, float]:
+    """Return the calls from contexts, none below another, to functions that live above."""
+    top = np.full(len(tree.parent), -1)
+    for context in contexts:
+        top[tree.below(context)] = context
+    counts: dict[int, float] = {}
+    for source, to, count in tree.recursions:
+        if 0 <= to < top[source]:
+            counts[int(tree.function[to])] = counts.get(int(tree.function[to]), 0.0) + count
+    return counts
+
+
 def count_calls_back(dataflow: Dataflow, contexts: Sequence[int]) -> dict[int, float]:
     """Return the calls from inside of these contexts to functions that stay on the host.
 
@@ -285,3 +298,35 @@ def _split_of(dataflow: Dataflows, key: float) -> Work:
 def multiply_costs(count: Floats, cost: Floats) -> Array:
     """Return count × cost; nothing costs nothing, also if the cost is infinite."""
     return np.where(np.asarray(count) == 0.0, 0.0 * np.isnan(cost), count * np.asarray(cost))
+
+
+def place_traffic(work: Work, accelerators: Accelerators) -> tuple[Array, Array]:
+    """Return the bytes in the accelerators' stores and those on the medium."""
+    shared = np.asarray(accelerators.shared_store, dtype=np.float64)
+    keeps = np.asarray(accelerators.keeps_data) == 1.0
+    ways = (np.where(keeps, *way) for way in zip(work.kept, work.anew, strict=True))
+    inside, between, back, crossing = ways
+    return inside + shared * between, crossing + (1.0 - shared) * (between + back)
+
+
+def count_stored_bytes(work: Work, accelerators: Accelerators) -> Array:
+    """Return the bytes that the accelerators' stores hold."""
+    shared = np.asarray(accelerators.shared_store) == 1.0
+    keeps = np.asarray(accelerators.keeps_data) == 1.0
+    alone = np.where(keeps, work.working_set, work.call_working_set)
+    return np.where(shared, np.minimum(work.working_set, work.whole_working_set), alone)
+
+
+def computing_cost(work: Work, factor: Floats) -> Array:
+    """Return the accelerators' computing, in instructions at the speed of the host."""
+    parallel = work.units.instructions / np.asarray(factor)[..., None]
+    each = np.maximum(parallel, work.units.waiting)
+    return np.asarray(each.sum(axis=-1) + 0.0 * work.accelerator_instructions)
+
+
+def parallel_code(work: Work, factor: Floats) -> Array:
+    """Return the code × the factor at which it computes, in instructions."""
+    instructions, waiting, code = work.units
+    bound = np.where(waiting > 0, instructions / waiting, np.inf)
+    each = multiply_costs(code, np.minimum(np.asarray(factor)[..., None], bound))
+    return np.asarray(each.sum(axis=-1) + 0.0 * work.calls)

@@ -20,7 +20,7 @@ import pandas as pd
 from dse.model import Quantity, list_declarations
 from dse.model.values import plural, show_number
 from dse.problems import InputError
-from objectives.communication.acceleration import place_traffic, time_parts
+from objectives.communication.acceleration import time_parts
 from objectives.communication.dataflow import Dataflow
 from objectives.communication.quantities import (
     Accelerators,
@@ -32,6 +32,7 @@ from objectives.communication.split import (
     Work,
     count_calls_back,
     outermost_contexts,
+    place_traffic,
     split_work,
     whole_work,
 )
@@ -63,7 +64,7 @@ class Setting(Costs, Accelerators):
             raise InputError("setting", problems)
 
     def time(self, work: Work) -> float:
-        """Return T1 [cycle] of work that is split."""
+        """Return T1 [cycle] of work that is split, with this setting."""
         return float(sum(time_parts(work, self, self)))
 
 

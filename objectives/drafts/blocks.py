@@ -8,16 +8,18 @@ import numpy as np
 
 from dse.model.values import plural
 from dse.problems import InputError, Problem
-from objectives.drafts.program import (
-    THREAD_REMEDY,
+from objectives.drafts.program import THREAD_REMEDY, check_one_program
+from objectives.drafts.text import (
     add_gaps,
-    check_one_program,
     comment_origin,
     comment_speedup,
     comment_threads,
     describe_origin,
+    fill_template,
+    make_comment,
+    quote_text,
+    show_percent,
 )
-from objectives.drafts.text import fill_template, make_comment, quote_text, show_percent
 from objectives.partition import Architecture, Graph, Workloads, block_times
 from objectives.programs import load_program
 

@@ -19,7 +19,12 @@ from objectives.communication.quantities import Accelerators, AreaCosts
 from objectives.communication.split import outermost_contexts, split_work
 from objectives.communication.verdict import Verdict
 from objectives.drafts.text import (
+    add_gaps,
     comment_list,
+    comment_origin,
+    comment_speedup,
+    comment_threads,
+    describe_origin,
     fill_template,
     make_comment,
     quote_text,
@@ -323,62 +328,7 @@ def check_one_program(profile: Path) -> None:
         raise InputError(str(profile), [Problem("", message, "name the profile of one of them")])
 
 
-def comment_threads(program: Program, name: str) -> Threads | None:
-    """Return the threads that a profile does not contain."""
-    return program.threads if isinstance(program, Profile) else None
-
-
 THREAD_REMEDY = "profile a run in which the thread of main does the work"
-
-
-_UNMEASURED = """\
-# Critical paths were not measured: a serial function, such as a decoder, may gain much less than
-# this study states. Only dse profile --critical-path measures the limit of each function.
-"""
-
-
-def add_gaps(text: str, threads: Threads | None, program: Dataflow | None = None) -> str:
-    """Return a draft that begins with the most important gaps of its profile.
-
-    These are other threads with most of the CPU time, and the critical paths of a `program`.
-    """
-    if program is not None and program.critical_path is None:
-        text = _UNMEASURED + text
-    if threads is None or not threads.most:
-        return text
-    first = f"{threads.words[0].upper()}{threads.words[1:]}."
-    about = re.search(r'(?m)^about = "(.*)"$', text)
-    if about:  # the report begins with it
-        text = text.replace(about[0], f"about = {quote_text(f'{first} {about[1]}')}")
-    return f"{make_comment(first)}\n{text}"
-
-
-def comment_origin(origin: str, threads: Threads | None) -> str:
-    """Return comments on the profiled program, and on its threads that the profile lacks."""
-    lines = [origin]
-    if threads and not threads.most:
-        lines.append(f"{threads.words[0].upper()}{threads.words[1:]}.")
-    if threads:
-        lines.append("All times and speedups are of the profiled thread.")
-    return "\n".join(map(make_comment, lines))
-
-
-def comment_speedup(threads: Threads | None) -> str:
-    """Return in a comment the program part to which a speedup refers."""
-    return "of the profiled thread" if threads else "of the whole program"
-
-
-def describe_origin(program: Program, name: str) -> str:
-    """Return in a sentence what was profiled, and how."""
-    if not isinstance(program, Profile):
-        return f"The program: {name}."
-    said = program.program
-    arguments = f" with the arguments {' '.join(said.arguments)}" if said.arguments else ""
-    state = "" if program.run.complete else f", cut short ({program.run.ended})"
-    return (
-        f"The program: {' '.join(said.sources)}, run{arguments}{state}; "
-        f"{said.compiler}, -O{said.optimisation}."
-    )
 
 
 def _describe_program(program: Program, name: str) -> tuple[dict[str, Place], str]:

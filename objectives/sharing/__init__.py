@@ -9,13 +9,15 @@ Modules:
 * ``schedule``: the quantities, the schedule, and equations 1–5 as printed;
 * ``slot_latency``: the exact mean latency and wait of an element, the best schedule period, and
   :func:`round_robin` for all;
-* ``latency_distribution``: the exact distribution of an element's latency, its 99th percentile;
+* ``latency_distribution``: an element: the exact distribution of its wait and of its latency,
+  whose 99th percentile is :func:`tail_latency`;
 * ``calls``: calls of several elements by the schedule: :func:`call_service` without waits for
   earlier calls, and :func:`call_latency` under load;
 * ``pace``: the interval of a stream with several outstanding calls by the schedule;
-* ``work_conserving``: service, waits, interval and response of an engine that serves any call;
-* ``queue_percentiles``: percentiles of the time of calls at a work-conserving engine;
-* ``slot_percentiles``: percentiles of the time of calls with fixed slots;
+* ``work_conserving``: an engine that serves any call: service, means and variances of waits,
+  interval and response;
+* ``queue_percentiles``: :func:`find_queue_percentiles` of whole calls at a work-conserving engine;
+* ``slot_percentiles``: :func:`find_slot_percentiles` of whole calls with fixed slots;
 * ``arbitration``: the models of a study, for either arbitration: slots, engine count and stored
   contexts; service, pace, response time and percentiles of calls;
 * ``break_even``: the granularity from which on calls are as fast as on the host;

@@ -34,7 +34,7 @@ from objectives.quantities import (
     PipelineDepth,
     Streams,
 )
-from objectives.queues import Complex, complex_expm1
+from objectives.queues import ROUNDING, Complex, complex_expm1, find_zeros, turn_angle
 from objectives.sharing.schedule import (
     LONGEST_PERIOD,
     LaneElements,
@@ -42,12 +42,7 @@ from objectives.sharing.schedule import (
     SchedulePeriod,
     make_schedule,
 )
-from objectives.sharing.slot_latency import (
-    ROUNDING,
-    find_zeros,
-    slot_wait,
-    turn_angle,
-)
+from objectives.sharing.slot_latency import slot_wait
 
 _FACTORS = 1 << 13
 """Factors taken at a time: their few complex temporaries stay in the cache."""

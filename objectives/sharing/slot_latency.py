@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
-from objectives.queues import Complex, complex_expm1, log_zero
+from objectives.queues import ROUNDING, complex_expm1, find_zeros, turn_angle
 from objectives.sharing.schedule import (
     LONGEST_PERIOD,
     Pipeline,
@@ -41,7 +41,6 @@ from objectives.sharing.schedule import (
 
 _PAIRS = 1 << 13
 """Roots taken at a time: their dozen complex temporaries stay in the cache."""
-ROUNDING = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,22 +160,6 @@ def _terms(
     square = one_less_y.real**2 + one_less_y.imag**2
     # d(term)/dv = y/(1 − y)²; |y| and |v| are at most 1
     return terms, weight * size / square + 4 * ROUNDING * np.abs(terms)
-
-
-def turn_angle(turns: Floats, period: Floats) -> Array:
-    """Return 2π·turns/period between −π and π; whole numbers of `turns` keep their digits."""
-    left = np.mod(turns, period)
-    left = np.where(2 * left > period, left - period, left)
-    return np.asarray(2 * np.pi * left / period)
-
-
-def find_zeros(angle: Array, load: Array) -> tuple[Complex, Array]:
-    """Return v − 1 of the zero in the disc, ln v = ρ(v − 1) + iθ, and an estimate of its error."""
-    zeta = log_zero(angle, load)
-    moved = complex_expm1(zeta)
-    slope = 1 - load * (1 + moved)
-    residual = np.abs(zeta - load * moved - 1j * angle)
-    return moved, (residual + ROUNDING * (np.abs(zeta) + np.abs(angle))) / np.abs(slope)
 
 
 # ------------------------------------------------------------------------- the best schedule period

@@ -13,21 +13,23 @@ import pytest
 
 from objectives.communication import Dataflow, Setting, acceleration, load_dataflow, load_dataflows
 from objectives.communication.analysis import (
-    COUNTS,
     PARTS,
     REST,
     breakdown,
     communication_share,
     find_busiest,
-    fit_dataflow_laws,
-    law_table,
-    list_counts,
     local_or_global,
     memory_wall,
     speedups,
 )
 from objectives.communication.dataflow import Dataflows
-from objectives.communication.laws import Notation
+from objectives.communication.laws import (
+    COUNTS,
+    Notation,
+    fit_dataflow_laws,
+    law_table,
+    list_counts,
+)
 from objectives.communication.report import (
     flow_picture,
     group_families,

@@ -25,15 +25,9 @@ from objectives.communication import (
     verdict,
 )
 from objectives.communication.acceleration import time_parts
-from objectives.communication.dataflow import (
-    CallTree,
-    Kinds,
-    count_callbacks,
-    find_wrappers,
-    list_staying,
-)
+from objectives.communication.dataflow import CallTree, Kinds, find_wrappers, list_staying
 from objectives.communication.readers import from_counts
-from objectives.communication.split import split_work
+from objectives.communication.split import count_callbacks, split_work
 from objectives.drafts.program import communication
 from objectives.programs import Calls, Counts
 from tests.profile.examples import EXAMPLES, PROGRAMS, needs_compiler, profile_text, run_built

@@ -92,7 +92,7 @@ class OpenBoxes:
 
 
 def make_unasked_marks(count: int) -> Marks:
-    """Return the marks of boxes for which a cover was never asked."""
+    """Return the marks of new boxes, for which a cover was never asked."""
     return np.full(count, -1, dtype=np.int32)
 
 
@@ -291,3 +291,16 @@ def design_places(ranges: Ranges, index: NDArray[np.int64]) -> NDArray[np.int64]
     for i, digits in enumerate(ranges.evaluator.space.digits(index).values()):
         found[:, i] = np.argsort(ranges.axes[i].order)[digits]
     return found
+
+
+def make_random_boxes(
+    axes: tuple[Axis, ...], places: NDArray[np.int64], rng: np.random.Generator
+) -> Boxes:
+    """Return a random box around each design: of any size along each variable."""
+    level = np.column_stack([rng.integers(0, axis.top + 1, len(places)) for axis in axes])
+    cell = places >> level
+    for i, axis in enumerate(axes):
+        if axis.continuous:  # the last point of the grid is an end of the last cell
+            last = ((axis.count - 1) >> level[:, i]) - 1
+            cell[:, i] = np.minimum(cell[:, i], last)
+    return Boxes(level, cell)

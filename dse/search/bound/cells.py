@@ -1,4 +1,4 @@
-"""Cells: ranges of values of one variable, halved again and again; boxes of cells; extremes.
+"""Cells: ranges of values of one variable, halved again and again; boxes of cells; tables.
 
 The values of a variable are in ascending order. A cell of level s is the k-th run of 2**s values.
 Of a continuum it is the k-th interval between 2**s + 1 neighbouring points of a grid. An interval
@@ -7,7 +7,9 @@ includes both its limits, and neighbouring intervals leave no gap.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -15,8 +17,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Conditions
+from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import Choice, Real, Values, Variable
-from dse.model.quantity import Array, Quantity
+from dse.model.quantity import Array
 
 T = TypeVar("T", bound=np.generic)
 
@@ -170,8 +174,114 @@ class Extremes:
     defined: tuple[Array, Array]
 
 
-def domain_end(quantity: Quantity, side: int) -> float:
-    """Return the least value of a declared domain (side -1), or the greatest (side 1)."""
-    if side < 0:
-        return max(quantity.low, quantity.above)
-    return min(quantity.high, quantity.below)
+# Tables: an output over all cells of the few variables that it depends on, with its extremes.
+
+TABLE_ROWS = 1 << 17  # combinations beyond which there is no table
+_TABLE_CELLS = 1 << 20  # combinations of cells beyond which there is none
+
+
+def has_table(axes: Sequence[Axis], bound: Mapping[str, Any]) -> bool:
+    """Return whether an output has a table over some variables, under some conditions."""
+    width = max((len(v) for v in bound.values() if isinstance(v, tuple)), default=1)
+    if any(axis.continuous for axis in axes):
+        return False
+    rows = math.prod(axis.count for axis in axes) * width
+    return rows <= TABLE_ROWS and math.prod(2 * axis.count for axis in axes) * width <= _TABLE_CELLS
+
+
+def tabulate_extremes(
+    model_graph: ModelGraph,
+    request: tuple[str, Conditions],
+    axes: Sequence[Axis],
+    used: tuple[int, ...],
+    until: float,
+) -> Extremes | None:
+    """Return the extremes of an output over all cells; None if the deadline comes first.
+
+    Parameters
+    ----------
+    request : (str, dict)
+        The output, and its conditions.
+    axes : sequence of Axis
+        Of all variables.
+    used : tuple of int
+        The indices of the axes that it depends on.
+    until : float
+        The `time.time` after which no model is run.
+
+    Raises
+    ------
+    ModelError
+        If a model raises.
+    """
+    shape = tuple(axes[i].count for i in used)
+    value = evaluate_in_pieces(
+        model_graph, request, _columns(axes, used, shape), math.prod(shape), until
+    )
+    if value is None:
+        return None
+    grid = value.reshape((*value.shape[:-1], *shape))
+    ends = find_extremes(grid, len(shape), np.minimum), find_extremes(grid, len(shape), np.maximum)
+    if not np.isnan(grid).any():
+        return Extremes(used, ends, ends)
+    defined = find_extremes(grid, len(shape), np.fmin), find_extremes(grid, len(shape), np.fmax)
+    return Extremes(used, ends, defined)
+
+
+def _columns(axes: Sequence[Axis], used: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return every combination of some variables' values, and one value of each other."""
+    columns: dict[str, Any] = {}
+    places = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), int)
+    for i, axis in enumerate(axes):
+        if i in used:
+            chosen = places[used.index(i)]
+            columns |= {n: v[chosen] for n, v in axis.quantities().items()}
+        elif axis.continuous:
+            columns[axis.name] = axis.at(np.zeros(1, dtype=np.int64))[0]
+        else:
+            columns |= {n: v[0] for n, v in axis.quantities().items()}
+    return columns
+
+
+_PIECE = 1 << 12  # designs evaluated together, at most
+_QUICK = 0.05  # seconds; a piece that takes longer is followed by none that is larger
+
+
+def evaluate_in_pieces(
+    model_graph: ModelGraph,
+    request: tuple[str, Conditions],
+    columns: Mapping[str, Any],
+    rows: int,
+    until: float = np.inf,
+) -> Array | None:
+    """Return a quantity for some designs; None if the time is over before.
+
+    Parameters
+    ----------
+    request : tuple of str and mapping
+        The quantity, and its conditions.
+    columns : mapping of str to ndarray, shape (rows,), or number
+        By quantity name.
+    until : float
+        A deadline, by `time.time`; without one, all are evaluated at once.
+
+    Returns
+    -------
+    ndarray, shape (rows,) or (scenarios, rows), or None
+        The quantity in its unit.
+    """
+    parts: list[Array] = []
+    low, size = 0, rows if until == np.inf else 1
+    while low < rows:
+        began = time.time()
+        if began > until:
+            return None
+        high = min(low + size, rows)
+        some = {n: v[low:high] if np.ndim(v) else v for n, v in columns.items()}
+        (value,) = model_graph.evaluate([request], some)
+        value = np.asarray(value, dtype=np.float64)
+        parts.append(np.broadcast_to(value, (*value.shape[:-1], high - low)))
+        low = high
+        if time.time() - began < _QUICK:
+            size = min(8 * size, _PIECE)
+    return np.concatenate(parts, axis=-1)

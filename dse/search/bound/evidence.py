@@ -67,7 +67,7 @@ class KeptDesigns(NamedTuple):
 
 
 def mark_first_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return for each row whether it is the first of equal rows."""
+    """Return for each kept design (row) whether it is the first of equal ones."""
     return np.asarray(~pd.DataFrame(rows).duplicated().to_numpy())
 
 

@@ -31,7 +31,7 @@ Moves: TypeAlias = Array
 
 
 def find_best_ends(ranges: Ranges) -> dict[int, int]:
-    """Return the places of variables with an end that is best for all: -1 the least, 1 the last.
+    """Return the variables whose change in one direction improves all: -1 to the least, 1 the last.
 
     A design is no better than the same one at that end, if that has a value at all: a model may
     have none there, and no declaration reports it.

@@ -27,8 +27,8 @@ from dse.model.pairs import describe_below_bound
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.values import show
 from dse.problems import DseError
-from dse.search.bound.boxes import OpenBoxes
-from dse.search.bound.cells import Axis, Boxes
+from dse.search.bound.boxes import OpenBoxes, make_random_boxes
+from dse.search.bound.cells import Boxes
 from dse.search.bound.ranges import Ranges, Walk
 
 # The vector and the scalar code of a processor differ in the last bit.
@@ -89,19 +89,6 @@ def check_bounds(
                 "a design is better than the bound of its box, though each model keeps to all its"
                 f" declarations\n  the design: {_words(ranges, design)}"
             )
-
-
-def make_random_boxes(
-    axes: tuple[Axis, ...], places: NDArray[np.int64], rng: np.random.Generator
-) -> Boxes:
-    """Return a random box around each design: of any size along each variable."""
-    level = np.column_stack([rng.integers(0, axis.top + 1, len(places)) for axis in axes])
-    cell = places >> level
-    for i, axis in enumerate(axes):
-        if axis.continuous:  # the last point of the grid is an end of the last cell
-            last = ((axis.count - 1) >> level[:, i]) - 1
-            cell[:, i] = np.minimum(cell[:, i], last)
-    return Boxes(level, cell)
 
 
 def _less(one: Array, other: Array, slack: float) -> NDArray[np.bool_]:
@@ -275,7 +262,7 @@ _CHUNK = 256  # of them at a time: memory
 
 
 def check_pairs(evaluator: Evaluator, points: Points) -> None:
-    """Check the declared monotonicity of every output on all pairs of designs that it orders.
+    """Check designs against the declarations of every output, on all pairs that these order.
 
     Parameters
     ----------

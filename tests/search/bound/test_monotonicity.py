@@ -16,7 +16,7 @@ from dse.evaluate.space import Real, Space
 from dse.model import Model, monotonic
 from dse.model.pairs import refute_declarations
 from dse.problems import DseError, InputError
-from dse.search.bound import ranges
+from dse.search.bound import cells
 from dse.search.bound.cover import Cover
 from dse.search.bound.monotonicity import find_best_ends
 from dse.search.bound.ranges import Ranges
@@ -36,7 +36,7 @@ def grid(evaluator: Evaluator) -> Evaluator:
 def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
     tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranges, "_ROWS", 100 if tabulated else 0)
+    monkeypatch.setattr(cells, "TABLE_ROWS", 100 if tabulated else 0)
     ends = 0
     for seed in range(120):
         evaluator = grid(model_graph_of(np.random.default_rng(seed)))

@@ -17,9 +17,9 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.model import Model, Quantity
 from dse.model.relation import read_relation
-from dse.search.bound import ranges
+from dse.search.bound import cells
+from dse.search.bound.boxes import make_random_boxes
 from dse.search.bound.ranges import Ranges, violation_range
-from dse.search.bound.refutation import make_random_boxes
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
 STUDIES = Path(__file__).parents[3] / "studies"
@@ -49,7 +49,7 @@ def test_designs_of_shipped_studies_keep_to_the_bounds_of_their_boxes(
     name: str, tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not tabulated:  # so that bounds rest on declared moves
-        monkeypatch.setattr(ranges, "_ROWS", 0)
+        monkeypatch.setattr(cells, "TABLE_ROWS", 0)
     assert_bounded(dse.load(STUDIES / f"{name}.toml").evaluator, seed=SHIPPED.index(name))
 
 
@@ -120,7 +120,7 @@ def model_graph_of(rng: np.random.Generator) -> Evaluator:
 def test_designs_of_random_model_graphs_keep_to_the_bounds_of_their_boxes(
     tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranges, "_ROWS", 100 if tabulated else 0)
+    monkeypatch.setattr(cells, "TABLE_ROWS", 100 if tabulated else 0)
     for seed in range(60):
         assert_bounded(model_graph_of(np.random.default_rng(seed)), seed, 200)
 
@@ -205,7 +205,7 @@ def test_what_is_never_at_the_best_corner_is_never_in_the_box() -> None:
 
 
 def test_bounds_of_what_is_counted_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranges, "_ROWS", 0)
+    monkeypatch.setattr(cells, "TABLE_ROWS", 0)
     given_ = dse.from_mapping(
         {
             "study": {

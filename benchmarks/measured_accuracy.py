@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from dse.fit.command import as_row
-from dse.fit.measurement_fit import Fit, fit, measured_times, show_parameter
+from dse.fit.measurement_fit import Fit, fit, show_parameter
 from dse.fit.queue import LoadFit, fit_load, read_loads
 from dse.fit.rule import LEFT_OUT, ON_TABLE, make_rule, summarize_rule
-from dse.fit.series import Series, read_series
+from dse.fit.series import Series, measured_times, read_series
 from dse.model.values import show, show_percent
 from dse.problems import InputError
 

@@ -13,8 +13,8 @@ import functools
 import numpy as np
 
 from benchmarks.measured_accuracy import BY, MEASURED, measured_crossings
-from dse.fit.measurement_fit import Fit, fit, measured_times
-from dse.fit.series import read_series
+from dse.fit.measurement_fit import Fit, fit
+from dse.fit.series import measured_times, read_series
 from dse.model.quantity import Array
 from dse.model.values import show, show_number
 from objectives.logca import Offload, offload

@@ -529,8 +529,8 @@ def list_command(name: str | None, where: str | None, as_json: bool) -> None:
     from dse.terminal import Terminal
 
     if where is not None or as_json:
-        from dse.study.catalog import open_catalog
-        from dse.study.catalog_filter import catalog_data, filter_catalog
+        from dse.study.catalog import catalog_data, open_catalog
+        from dse.study.catalog_filter import filter_catalog
 
         catalog = open_catalog(name or "")
         catalog = filter_catalog(catalog, where) if where is not None else catalog

@@ -5,8 +5,10 @@
 * `totals`: quantities that add up over the kernels of a system, and the system as its parts.
 * `samples`: uncertain inputs: sources, distributions, and samples of them as scenarios.
 * `criteria`: objectives, constraints and their violations; conditions, scenarios, reductions.
-* `model_graph`: models joined by quantity name: calls, errors, conflicts and requirements.
-* `evaluator`: models, space, objectives and constraints together; batches of evaluated designs.
+* `model_graph`: models joined by quantity name: calls, errors, missing values, conflicts and
+  requirements.
+* `evaluator`: models, space, objectives and constraints together; batches of evaluated designs,
+  and designs in words.
 * `failures`: evaluation of designs for which a model raises: it names or skips the designs.
 * `lookup_tables`: tables of models with few variables, and the outputs looked up in them.
 * `pace`: the measured processor seconds per design, which separate formulas from simulators.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
-from dse.evaluate.failures import describe_design, evaluate_naming_failures
+from dse.evaluate.failures import evaluate_naming_failures
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.pace import SLOW, measure_pace
 from dse.evaluate.space import Points, sample_designs
@@ -256,7 +256,7 @@ class _Watch:
         return show_exactly(float(np.ravel(value)[0]), model.outputs[name].unit)
 
     def _describe(self, row: int) -> str:
-        return f"the design {describe_design(self.evaluator, self.points, row)}"
+        return f"the design {self.evaluator.describe_design(self.points, row)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,7 +386,7 @@ def compare_evaluations(
         before, now = (show_exactly(float(value), unit) for value in values)
         raise RepeatabilityError(
             f"{model} does not give the same value twice: '{name}' of {number} "
-            f"({describe_design(evaluator, points, row)}) was {before} {where} and is "
+            f"({evaluator.describe_design(points, row)}) was {before} {where} and is "
             f"{now} when the design is evaluated again. {explain_rule(evaluator)}"
         )
 
@@ -423,7 +423,7 @@ def explain_rule(evaluator: Evaluator) -> str:
 
 
 def show_exactly(value: float, unit: str) -> str:
-    """Return a value with all its digits and its unit."""
+    """Return a value of an audit with all its digits and its unit."""
     return f"{value!r} {unit}".removesuffix(" 1").removesuffix(" ")
 
 

@@ -21,6 +21,7 @@ from dse.evaluate.criteria import (
 from dse.evaluate.model_graph import Evaluation, Key, ModelGraph
 from dse.evaluate.space import Points, Space
 from dse.model.quantity import Array, Quantity
+from dse.model.values import show
 
 _CHUNK = 1 << 24  # designs times scenarios per chunk, which bounds the memory of arrays
 
@@ -266,3 +267,12 @@ class Evaluator:
         for i, (objective, value) in enumerate(zip(self.objectives, values, strict=True)):
             objectives[:, i] = objective.reduced(value, count)
         return objectives
+
+    def describe_design(self, points: Points, row: int) -> str:
+        """Return the values of a design in words, such as ``"lanes = 4, interface = pcie"``."""
+        labels = self.space.labels({n: v[row : row + 1] for n, v in points.items()})
+        units = {n: q.unit for n, q in self.model_graph.quantities.items()}
+        return ", ".join(
+            f"{n} = {v[0] if isinstance(v[0], str) else show(float(v[0]), units[n])}"
+            for n, v in labels.items()
+        )

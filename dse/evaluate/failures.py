@@ -19,7 +19,6 @@ from dse.evaluate.model_graph import Key, ModelError
 from dse.evaluate.space import Points
 from dse.model.contract import Model, breaks_contract
 from dse.model.quantity import Array
-from dse.model.values import show
 from dse.problems import DseError
 
 
@@ -93,7 +92,7 @@ def evaluate_naming_failures(
         elif evaluator.on_error == "stop" or breaks_contract(part.error.error):
             raise _locate(evaluator, points, first, part) from error
         elif part.high - part.low == 1:  # rows that raise only together have their results already
-            text = f"({describe_design(evaluator, points, part.low)}): {part.error}"
+            text = f"({evaluator.describe_design(points, part.low)}): {part.error}"
             batches.append(replace(missing, failed={0: text}))
     if breaks_contract(error.error):
         raise _locate(evaluator, points, first, _Part(0, count, None, error)) from error
@@ -112,9 +111,7 @@ def _locate(evaluator: Evaluator, points: Points, first: int, part: _Part) -> De
             part = _Part(part.low, part.low + 1, None, raised)
     low, last, error = first + part.low, first + part.high - 1, part.error
     if low == last:
-        return DesignError(
-            f"design {low} ({describe_design(evaluator, points, part.low)}): {error}"
-        )
+        return DesignError(f"design {low} ({evaluator.describe_design(points, part.low)}): {error}")
     if isinstance(error.error, MemoryError):
         last = first + len(next(iter(points.values()))) - 1
         together = f"designs {first} to {last:,} together: {error}"
@@ -124,16 +121,6 @@ def _locate(evaluator: Evaluator, points: Points, first: int, part: _Part) -> De
         f"designs {low} to {last:,} together: {error}\n  {error.model} is not elementwise: it "
         f"raises on a batch of designs, though on {parts} alone; its inputs are arrays, so write "
         "np.where(a > b, x, y) instead of if a > b, and use no function that takes one number"
-    )
-
-
-def describe_design(evaluator: Evaluator, points: Points, row: int) -> str:
-    """Return the values of a design in words, such as ``"lanes = 4, interface = pcie"``."""
-    labels = evaluator.space.labels({n: v[row : row + 1] for n, v in points.items()})
-    units = {n: q.unit for n, q in evaluator.model_graph.quantities.items()}
-    return ", ".join(
-        f"{n} = {v[0] if isinstance(v[0], str) else show(float(v[0]), units[n])}"
-        for n, v in labels.items()
     )
 
 

@@ -135,7 +135,7 @@ def sobol_points(dimensions: int, count: int, rng: np.random.Generator) -> Array
 
 @functools.lru_cache(maxsize=1)
 def load_direction_numbers() -> None:
-    """Load scipy's table, once.
+    """Load scipy's table of Sobol points, once.
 
     scipy swallows an exception while it loads the table, and all points are equal from then on. A
     signal handler may raise such an exception. Signals thus wait here.

@@ -21,6 +21,7 @@ from dse.fit.overview import (
 from dse.fit.page import list_values, page
 from dse.fit.queue import LoadFit, fit_load, read_loads
 from dse.fit.rule import Rule, make_rule, summarize_rule
+from dse.fit.series import table_sources
 from dse.model.values import join_words, show, show_number
 from dse.problems import InputError, Problem
 from dse.result.files import write_json, write_text
@@ -163,13 +164,6 @@ def write_rules(fits: Sequence[Fit], table: Path, target: Path) -> list[str]:
     write_text(target, emit_rules(rules, [*source, *refused], target))
     names = zip(name_functions(rules), rules, strict=True)
     return ["\n".join([f"{target}:", *(f"  {n}: {summarize_rule(r)}" for n, r in names), *refused])]
-
-
-def table_sources(table: Path) -> list[str]:
-    """Return the lines of a table's head that name its source."""
-    lines = table.read_text(encoding="utf-8", errors="replace").splitlines()
-    comments = (line.lstrip("# ") for line in lines if line.startswith("#"))
-    return [line for line in comments if line.startswith(("source", "licence", "hardware"))]
 
 
 def _target_problems(

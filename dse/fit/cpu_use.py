@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.fit.intervals import Analysis, Interval, analyse
 from dse.fit.law import EXPONENT, SETUP, Points, Shape, times
-from dse.fit.series import FEWEST, Series
+from dse.fit.series import FEWEST, Series, measured_times
 from dse.model.quantity import Array
 from dse.model.values import show
 
@@ -105,3 +105,13 @@ def bound_busy(
     if len(np.unique(use)) > 1:  # one use for each size: o and w are known by themselves
         ends = (low + slow * size, high + fast * size)
     return np.minimum(np.minimum(*ends), accelerated), np.minimum(np.maximum(*ends), accelerated)
+
+
+def bound_freed_time(series: Series, bounds: Mapping[str, Interval]) -> dict[float, Interval]:
+    """Return the bounds of the host time [s] that a call frees, by its size [B]."""
+    size, host, accelerated = measured_times(series)
+    busy = bound_busy(series, bounds, size, accelerated) if size.size else None
+    if busy is None:
+        return {}
+    ends = zip((host - busy[1]).tolist(), (host - busy[0]).tolist(), strict=True)
+    return dict(zip(size.tolist(), ends, strict=True))

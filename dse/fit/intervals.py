@@ -35,17 +35,14 @@ from dse.fit.law import (
     Mask,
     Points,
     Shape,
-    candidate_laws,
+    choose_law,
     count_terms,
     crossings,
-    estimate_noise,
     evaluate_law,
-    evidence,
     fit_law,
     make_grid,
     minimize,
     residuals,
-    select_law,
     times,
     weights,
     widest,
@@ -164,7 +161,7 @@ def possible_sizes(best: Best, place: int) -> tuple[float, float] | None:
 
 
 def threshold(best: Best, place: int, value: float) -> float:
-    """Return how many standard deviations the loss may rise by."""
+    """Return how many standard deviations the loss may rise by within an interval."""
     host, device = (max(freedom, 1) for freedom in best.freedom)
     points = best.points
     slopes = residuals(points, best.law, best.weight)[1]
@@ -290,7 +287,7 @@ class Analysis:
 
 
 def analyse(points: Points, shape: Shape, ratio: float = 0.0) -> Analysis:
-    """Fit a table.
+    """Return all values of a table with their intervals.
 
     Parameters
     ----------
@@ -308,21 +305,6 @@ def analyse(points: Points, shape: Shape, ratio: float = 0.0) -> Analysis:
         size, span, always, end = _break_even(fit, best)
         _add_half(fit, best, parameters, intervals)
     return Analysis(law, fit, parameters, intervals, size, span, always, end, scale, kept, scores)
-
-
-def choose_law(points: Points, shape: Shape) -> tuple[Law, Array, Array, Mask, dict[Law, float]]:
-    """Return the law of a table, its coordinates, the noise, the points that count, and the scores.
-
-    They are as in `Analysis`, without the intervals, which take most of the time.
-    """
-    choices = candidate_laws(shape)
-    wide = max((widest(shape, law) for law in choices), key=lambda law: law.terms)
-    scale, kept = estimate_noise(points, wide, shape)
-    weight = weights(points, scale, kept)
-    fits = {law: fit_law(points, weight, law, shape)[0] for law in choices}
-    scores = {law: evidence(points, scale, kept, fit, law) for law, fit in fits.items()}
-    law = select_law(scores)
-    return law, fits[law], scale, kept, scores
 
 
 def _best(points: Points, weight: Array, law: Law, shape: Shape, ratio: float) -> Best:
@@ -503,7 +485,7 @@ def _robust_covariance(fits: Array) -> Array:
 
 
 def sample_fits(points: Points, weight: Array, scale: Array, wide: Law, shape: Shape) -> Array:
-    """Return the laws (samples, 8) of tables that the widest law and its noise make."""
+    """Return samples (samples, 8) for a covariance: fits of tables that the widest law makes."""
     fit = fit_law(points, weight, wide, shape)[0]
     exact = times(fit, points.size, points.returned, points.accelerated)[0]
     noise = np.where(points.accelerated, scale[1], scale[0])

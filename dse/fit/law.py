@@ -576,3 +576,77 @@ def select_law(scores: Mapping[Law, float]) -> Law:
         law for law, score in scores.items() if np.isfinite(score) and score <= best + _MIN_EVIDENCE
     ]
     return min(good, key=lambda law: (law.terms, scores[law]), default=next(iter(scores)))
+
+
+class Errors(NamedTuple):
+    """Relative errors T/t − 1 of a law at the points of a table.
+
+    Attributes
+    ----------
+    inside : ndarray, shape (points,)
+        Of the law that all points are in.
+    left_out : ndarray, shape (points,)
+        Of the law that the point's size is not in.
+    """
+
+    inside: Array
+    left_out: Array
+
+
+def leave_one_out(points: Points, weight: Array, law: Law, fit: Array) -> Errors:
+    """Return the errors of a law; each size is left out in turn, in both columns."""
+
+    def relative(law: Array) -> Array:
+        found = times(law, points.size, points.returned, points.accelerated)[0]
+        return np.asarray(found / points.time - 1.0)
+
+    left_out = np.empty(len(points.size))
+    for size in np.unique(points.size):
+        here = points.size == size
+        other = minimize(points, np.where(here, 0.0, weight), fit, np.array(law.free))[0]
+        left_out[here] = relative(other)[here]
+    return Errors(relative(fit), left_out)
+
+
+def formula(law: Law, shape: Shape) -> str:
+    """Return a law in symbols, with its terms.
+
+    >>> from dse.fit.law import Law
+    >>> free = (True, True, False, True, False, False, True, False)
+    >>> law = Law(free, (0.0, 0.0, 1.0, 0.0, -np.inf, -np.inf, 0.0, -np.inf))
+    >>> formula(law, Shape(True, True, False, {}))
+    'T0 = h + C g, T1 = c + s g'
+    """
+    there = [free or np.isfinite(v) for free, v in zip(law.free, law.values, strict=True)]
+    power = "g" if law.linear else "g^β"
+    parts = []
+    if shape.host:
+        out = " + k q" if there[HOST_OUT] else ""
+        parts.append("T0 = " + ("h + " if there[FIXED] else "") + f"C {power}{out}")
+    if shape.accelerated:
+        terms = ["c"] if there[SETUP] else []
+        if there[PER_BYTE]:
+            terms.append("l g")
+        if there[PER_BYTE_OUT] and shape.returned:
+            terms.append("m q")
+        if not shape.both or (law.linear and not there[PER_BYTE]):
+            terms.append(f"s {power}")
+        elif there[GAIN]:
+            terms.append(f"C {power} / A")
+        parts.append("T1 = " + " + ".join(terms))
+    return ", ".join(parts)
+
+
+def choose_law(points: Points, shape: Shape) -> tuple[Law, Array, Array, Mask, dict[Law, float]]:
+    """Return the law of a table, its coordinates, the noise, the points that count, and the scores.
+
+    They are as in `Analysis`, without the intervals, which take most of the time.
+    """
+    choices = candidate_laws(shape)
+    wide = max((widest(shape, law) for law in choices), key=lambda law: law.terms)
+    scale, kept = estimate_noise(points, wide, shape)
+    weight = weights(points, scale, kept)
+    fits = {law: fit_law(points, weight, law, shape)[0] for law in choices}
+    scores = {law: evidence(points, scale, kept, fit, law) for law, fit in fits.items()}
+    law = select_law(scores)
+    return law, fits[law], scale, kept, scores

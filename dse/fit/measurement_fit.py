@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from dse.fit.cpu_use import bound_busy, bound_busy_time
+from dse.fit.cpu_use import bound_busy_time, bound_freed_time
 from dse.fit.intervals import Analysis, Covariance, Interval, analyse, estimate_covariance
 from dse.fit.law import (
     EXPONENT,
     FIXED,
     GAIN,
-    HOST_OUT,
     INDEX,
     PER_BYTE,
-    PER_BYTE_OUT,
     SETUP,
-    Law,
+    Errors,
     Mask,
     Points,
     Shape,
     crossings,
-    minimize,
+    formula,
+    leave_one_out,
     times,
     weights,
 )
@@ -384,36 +383,6 @@ def show_parameter(name: str, value: float, beta: float = 1.0) -> str:
 # ------------------------------------------------------------------------------ errors and notes
 
 
-class Errors(NamedTuple):
-    """Relative errors T/t − 1 of a law at the points of a table.
-
-    Attributes
-    ----------
-    inside : ndarray, shape (points,)
-        Of the law that all points are in.
-    left_out : ndarray, shape (points,)
-        Of the law that the point's size is not in.
-    """
-
-    inside: Array
-    left_out: Array
-
-
-def leave_one_out(points: Points, weight: Array, law: Law, fit: Array) -> Errors:
-    """Return the errors of a law; each size is left out in turn, in both columns."""
-
-    def relative(law: Array) -> Array:
-        found = times(law, points.size, points.returned, points.accelerated)[0]
-        return np.asarray(found / points.time - 1.0)
-
-    left_out = np.empty(len(points.size))
-    for size in np.unique(points.size):
-        here = points.size == size
-        other = minimize(points, np.where(here, 0.0, weight), fit, np.array(law.free))[0]
-        left_out[here] = relative(other)[here]
-    return Errors(relative(fit), left_out)
-
-
 def _columns(points: Points) -> tuple[tuple[str, Mask], ...]:
     columns = ("host", ~points.accelerated), ("accelerated", points.accelerated)
     return tuple((word, column) for word, column in columns if column.any())
@@ -568,27 +537,6 @@ def _describe_break_even(series: Series, found: Analysis, ratio: float) -> str:
     return f"{calls}offloading is beneficial {law}{beyond if outside else ''}"
 
 
-def measured_times(series: Series) -> tuple[Array, Array, Array]:
-    """Return the sizes with both times, and the medians of their host and accelerated times."""
-    both = np.isfinite(series.host) & np.isfinite(series.accelerated)
-    sizes = np.unique(series.size[both])
-    host, accelerated = (
-        np.array([np.median(column[both & (series.size == size)]) for size in sizes])
-        for column in (series.host, series.accelerated)
-    )
-    return sizes, host, accelerated
-
-
-def bound_freed_time(series: Series, bounds: Mapping[str, Interval]) -> dict[float, Interval]:
-    """Return the bounds of the host time [s] that a call frees, by its size [B]."""
-    size, host, accelerated = measured_times(series)
-    busy = bound_busy(series, bounds, size, accelerated) if size.size else None
-    if busy is None:
-        return {}
-    ends = zip((host - busy[1]).tolist(), (host - busy[0]).tolist(), strict=True)
-    return dict(zip(size.tolist(), ends, strict=True))
-
-
 def note_freed_time(freed: Mapping[float, Interval]) -> Iterator[str]:
     """Yield for which sizes an accelerated call frees host time, and for which it costs more."""
     if not freed:
@@ -620,35 +568,6 @@ def _measured_gains(series: Series) -> tuple[Array, Array, Mask]:
             found.append((*call, np.median(device) <= np.median(host)))
     size, returned, ahead = np.array(found).reshape(-1, 3).T
     return size, returned, ahead.astype(bool)
-
-
-def formula(law: Law, shape: Shape) -> str:
-    """Return the law in symbols.
-
-    >>> from dse.fit.law import Law
-    >>> free = (True, True, False, True, False, False, True, False)
-    >>> law = Law(free, (0.0, 0.0, 1.0, 0.0, -np.inf, -np.inf, 0.0, -np.inf))
-    >>> formula(law, Shape(True, True, False, {}))
-    'T0 = h + C g, T1 = c + s g'
-    """
-    there = [free or np.isfinite(v) for free, v in zip(law.free, law.values, strict=True)]
-    power = "g" if law.linear else "g^β"
-    parts = []
-    if shape.host:
-        out = " + k q" if there[HOST_OUT] else ""
-        parts.append("T0 = " + ("h + " if there[FIXED] else "") + f"C {power}{out}")
-    if shape.accelerated:
-        terms = ["c"] if there[SETUP] else []
-        if there[PER_BYTE]:
-            terms.append("l g")
-        if there[PER_BYTE_OUT] and shape.returned:
-            terms.append("m q")
-        if not shape.both or (law.linear and not there[PER_BYTE]):
-            terms.append(f"s {power}")
-        elif there[GAIN]:
-            terms.append(f"C {power} / A")
-        parts.append("T1 = " + " + ".join(terms))
-    return ", ".join(parts)
 
 
 def _selection(found: Analysis, shape: Shape) -> str:

@@ -16,8 +16,7 @@ from dse.fit.measurement_fit import Fit
 from dse.fit.queue import LoadFit
 from dse.model.quantity import Array
 from dse.model.values import show
-from dse.report.page_assets import embed, embed_policy
-from dse.report.payload import script_json
+from dse.report.page_assets import embed, embed_policy, script_json
 from dse.report.scales import NEUTRAL, PALETTE, Plot, byte_ticks
 
 _DRAW = """

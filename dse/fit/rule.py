@@ -23,10 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.fit.cpu_use import bound_busy
-from dse.fit.intervals import choose_law, sample_fits
-from dse.fit.law import Mask, times, weights, widest
-from dse.fit.measurement_fit import Fit, formula, measured_times
+from dse.fit.intervals import sample_fits
+from dse.fit.law import Mask, choose_law, formula, times, weights, widest
+from dse.fit.measurement_fit import Fit
 from dse.fit.queue import Load, fit_load
+from dse.fit.series import measured_times
 from dse.model.quantity import Array
 from dse.model.values import show, show_number, show_percent
 from dse.problems import InputError, Problem

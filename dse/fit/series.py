@@ -401,3 +401,21 @@ def _throughput(sizes: Array, times: Array, name: str) -> Iterator[Problem]:
         word = "falls" if falls else "levels off"
         message = f"{name} {word} as calls grow: that is a throughput, not the time of a call"
         yield Problem("", message, "give seconds of a call: its bytes over the throughput")
+
+
+def measured_times(series: Series) -> tuple[Array, Array, Array]:
+    """Return the sizes with both times, and the medians of their host and accelerated times."""
+    both = np.isfinite(series.host) & np.isfinite(series.accelerated)
+    sizes = np.unique(series.size[both])
+    host, accelerated = (
+        np.array([np.median(column[both & (series.size == size)]) for size in sizes])
+        for column in (series.host, series.accelerated)
+    )
+    return sizes, host, accelerated
+
+
+def table_sources(table: Path) -> list[str]:
+    """Return the lines of a table's head that name its source."""
+    lines = table.read_text(encoding="utf-8", errors="replace").splitlines()
+    comments = (line.lstrip("# ") for line in lines if line.startswith("#"))
+    return [line for line in comments if line.startswith(("source", "licence", "hardware"))]

@@ -18,13 +18,14 @@ from typing import IO, Any
 from dse.problems import InputError, Problem, nearest
 from dse.profile.build.build import Job, build_object
 from dse.profile.build.effects import (
+    list_modelled_functions,
     refuse_function,
     refuse_library_thread,
     refuse_parallel,
     warn_before_run,
 )
 from dse.profile.build.elf import write_sparse
-from dse.profile.build.frontend import link_program, list_modelled_functions
+from dse.profile.build.frontend import link_program
 from dse.profile.build.idle import remove_idle_hooks
 from dse.profile.build.kept import build_kept
 from dse.profile.build.runtime_options import (

@@ -1,13 +1,13 @@
 """The report: one file that explains a result in any browser, without a network.
 
-* `scales`: colour scales, axes, ticks and the place of infinity, as plotly.js takes them
-* `front_view`: the designs in pictures, and the looks of each column
+* `scales`: colours, axes, ticks, the place of infinity, and numbers and texts for plotly.js
+* `front_view`: the designs in pictures, an even choice of many, and the looks of each column
 * `figures`: the front for scripts, by plotly
-* `panels`: panels of a run and of a design, and the sections that models write
-* `plots`: plots of curves, regions and convergence, and of one part of a section
-* `overview`: the answer, its reasons, its confidence and the key numbers of a run, as data
+* `panels`: panels (a heading with pictures and tables) of a run, a design and a model's section
+* `plots`: single pictures: curves, regions, convergence, and a section's plot, heatmap or tree
+* `overview`: the answer of a run, its reasons and confidence, how its search ended, key numbers
 * `payload`: the data of the page as JSON, and the study of a selection
-* `page_assets`: style, scripts and policy of every page
+* `page_assets`: style, scripts, embedded data and policy of every page
 * `comparison`: the page of two runs, with ``comparison.html`` and ``comparison.js``
-* `page`: the page, with ``page.html`` and ``*.js``; it needs jinja2
+* `page`: the page, its provenance as lines, with ``page.html`` and ``*.js``; it needs jinja2
 """

@@ -11,8 +11,8 @@ from jinja2 import Environment, StrictUndefined
 from pandas.api.types import is_numeric_dtype
 
 from dse.model.values import show_value, word_name
-from dse.report.page_assets import embed, embed_policy, read_own, style
-from dse.report.payload import payload, script_json
+from dse.report.page_assets import embed, embed_policy, read_own, script_json, style
+from dse.report.payload import payload
 from dse.result.compare import Comparison
 from dse.result.files import write_text
 from dse.result.record import Result

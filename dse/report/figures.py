@@ -15,16 +15,15 @@ from plotly.subplots import make_subplots
 
 from dse.model.values import add_unit, choose_prefix, show_value
 from dse.problems import InputError, Problem, nearest
-from dse.report.front_view import MANY, ColumnLooks, choose_designs, default_axes, describe_column
-from dse.report.scales import (
-    NEUTRAL,
-    PALETTE,
-    VALUES,
-    color_scale,
-    escape_markup,
-    place_values,
+from dse.report.front_view import (
+    MANY,
+    ColumnLooks,
+    choose_designs,
+    default_axes,
+    describe_column,
     select_evenly,
 )
+from dse.report.scales import NEUTRAL, PALETTE, VALUES, color_scale, escape_markup, place_values
 from dse.result.record import Result
 
 if TYPE_CHECKING:  # plotly's graph objects are loaded when the first of them is named

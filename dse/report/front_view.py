@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
 from dse.model.values import add_conditions, add_unit, choose_decimals, choose_prefix, infinite_word
-from dse.report.scales import Scale, choose_scale, select_evenly, spans_decades
+from dse.report.scales import Scale, choose_scale, spans_decades
 from dse.result.record import Result
 
 MANY = 3_000
@@ -254,3 +254,10 @@ def _cost(objectives: Sequence[Objective], front: pd.DataFrame, benefit: str) ->
     traded = [n for n in minimized if agree[n] < 0]
     return min(traded or [n for n in agree if agree[n] < 0] or minimized or list(agree),
                key=agree.__getitem__)  # fmt: skip
+
+
+def select_evenly(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return at most `count` of some rows, evenly spread over them."""
+    if len(rows) <= count:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, count).astype(np.int64)]

@@ -27,8 +27,8 @@ from dse.explain.recommendation import Answer, Selection, select_designs
 from dse.explain.switch_points import SwitchPoints
 from dse.explain.targets import free_objectives
 from dse.model.quantity import Array
-from dse.model.values import json_value, show, show_percent, word_name
-from dse.result.record import Result
+from dse.model.values import json_value, show, show_count, show_percent, word_name
+from dse.result.record import Certificate, Result
 from dse.study.study import ResolvedStudy
 
 _LINK_WORDS = ("interface", "link", "medium", "shared_level", "shared_cache")
@@ -37,6 +37,13 @@ _ENGINE_WORDS = ("engine", "accelerator")
 _SHARERS = ("total_streams", "cores", "streams")  # inputs that count who calls the engines
 _ASSUMPTIONS = 8  # rows of the tornado chart
 _MIN_SHIFT = 0.0005  # of the front: smaller front shifts are not shown
+_STOPPED = {
+    "complete": "The search went through the whole space.",
+    "evaluations": "The search used up its evaluations.",
+    "stalled": "The search ended since the front has stalled.",
+    "interrupted": "The search was interrupted; run the study again to go on.",
+    "timeout": "The search ran out of its time.",
+}
 
 
 @dataclass(frozen=True)
@@ -296,3 +303,41 @@ def _assumed(inputs: InputProvenance) -> str:
         return ""
     fraction = inputs.provenances.get("assumed", 0) / len(inputs.inputs)
     return f"Inputs: {show_percent(fraction, 2)} assumed"
+
+
+def front_status(certificate: Certificate) -> str:
+    """Return in few words how far the front goes."""
+    designs = show_count(
+        certificate.evaluated if certificate.designs is None else certificate.designs
+    )
+    if not certificate.complete:
+        if not certificate.non_dominated:
+            return "No feasible design yet"
+        return f"Not complete: best of {show_count(certificate.evaluated)} designs"
+    decided = "decided by bounds" if certificate.boxes else "evaluated"
+    if certificate.gap:
+        return f"Within {show_percent(certificate.gap)}: {designs} designs {decided}"
+    return f"Complete: all {designs} designs {decided}"
+
+
+def explain_stop(certificate: Certificate) -> str:
+    """Return why the search ended, in a sentence."""
+    return _STOPPED.get(certificate.stopped, f"The search stopped: {certificate.stopped}")
+
+
+def list_key_numbers(result: Result) -> list[tuple[str, str]]:
+    """Return the key numbers of a run, each with its name."""
+    certificate = result.certificate
+    space = certificate.designs
+    figures = [
+        ("designs in the space", "continuous" if space is None else show_count(space)),
+        ("evaluated", show_count(certificate.evaluated)),
+        ("feasible", show_count(certificate.feasible)),
+        ("on the front", show_count(certificate.non_dominated)),
+    ]
+    if result.front.distinct < len(result.front):
+        figures.append(("distinct on the front", show_count(result.front.distinct)))
+    seconds = result.provenance.get("seconds")
+    if isinstance(seconds, int | float):
+        figures.append(("seconds", f"{seconds:,.3g}" if seconds < 1000 else f"{seconds:,.0f}"))
+    return figures

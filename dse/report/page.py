@@ -14,25 +14,18 @@ from dse.explain.explanation import Explanation
 from dse.explain.importance import Slice
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
-from dse.model.values import plural, show_count, show_percent, show_value
-from dse.report.overview import Overview
-from dse.report.page_assets import embed, embed_policy, read_own, style
-from dse.report.payload import payload, script_json
+from dse.model.values import plural, show_value
+from dse.report.overview import Overview, explain_stop, front_status, list_key_numbers
+from dse.report.page_assets import embed, embed_policy, read_own, script_json, style
+from dse.report.payload import payload
 from dse.result.files import write_text
-from dse.result.record import Certificate, Result
+from dse.result.record import Result
 from dse.search.outcome import describe_ground
 
 _SCRIPTS = (
     *("data", "colors", "filter", "selection", "plots", "dots", "parallel", "multiples", "chips"),
     *("panels", "recommend", "answer", "diagram", "design", "importance", "pins", "state", "page"),
 )
-_STOPPED = {
-    "complete": "The search went through the whole space.",
-    "evaluations": "The search used up its evaluations.",
-    "stalled": "The search ended since the front has stalled.",
-    "interrupted": "The search was interrupted; run the study again to go on.",
-    "timeout": "The search ran out of its time.",
-}
 
 
 def write_report(
@@ -115,21 +108,6 @@ def write_report(
     write_text(path, text)
 
 
-def front_status(certificate: Certificate) -> str:
-    """Return in few words how far the front goes."""
-    designs = show_count(
-        certificate.evaluated if certificate.designs is None else certificate.designs
-    )
-    if not certificate.complete:
-        if not certificate.non_dominated:
-            return "No feasible design yet"
-        return f"Not complete: best of {show_count(certificate.evaluated)} designs"
-    decided = "decided by bounds" if certificate.boxes else "evaluated"
-    if certificate.gap:
-        return f"Within {show_percent(certificate.gap)}: {designs} designs {decided}"
-    return f"Complete: all {designs} designs {decided}"
-
-
 def _question(result: Result) -> str:
     """Return the question that the answer is for: the study's, if it asks one."""
     about = result.about.strip()
@@ -164,31 +142,8 @@ def _files(result: Result) -> str:
     )
 
 
-def explain_stop(certificate: Certificate) -> str:
-    """Return why the search ended, in a sentence."""
-    return _STOPPED.get(certificate.stopped, f"The search stopped: {certificate.stopped}")
-
-
-def list_key_numbers(result: Result) -> list[tuple[str, str]]:
-    """Return the key numbers of a run, each with its name."""
-    certificate = result.certificate
-    space = certificate.designs
-    figures = [
-        ("designs in the space", "continuous" if space is None else show_count(space)),
-        ("evaluated", show_count(certificate.evaluated)),
-        ("feasible", show_count(certificate.feasible)),
-        ("on the front", show_count(certificate.non_dominated)),
-    ]
-    if result.front.distinct < len(result.front):
-        figures.append(("distinct on the front", show_count(result.front.distinct)))
-    seconds = result.provenance.get("seconds")
-    if isinstance(seconds, int | float):
-        figures.append(("seconds", f"{seconds:,.3g}" if seconds < 1000 else f"{seconds:,.0f}"))
-    return figures
-
-
 def flatten_mapping(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Return a mapping of mappings and lists as lines of name and text.
+    """Return the provenance, a mapping of mappings and lists, as lines of name and text.
 
     >>> flatten_mapping({"seed": 1, "versions": {"numpy": "2.4"}, "code": ["a.py", "b.py"]})
     [('seed', '1'), ('versions numpy', '2.4'), ('code', 'a.py, b.py')]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import zlib
 from collections.abc import Sequence
 from importlib.resources import files
+from typing import Any
 
 from markupsafe import Markup
 
@@ -62,3 +64,15 @@ def policy(scripts: Sequence[str]) -> str:
 def read_own(name: str) -> str:
     """Return the text of a file of the report, such as a script."""
     return files("dse.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def script_json(content: Any) -> str:
+    r"""Return JSON that is safe inside a script element: no character there can end it.
+
+    >>> script_json({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # ASCII: no U+2028 either
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

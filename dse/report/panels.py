@@ -195,7 +195,7 @@ def write_sections(study: ResolvedStudy, result: Result) -> tuple[list[Section],
 
 
 def section_data(section: Section, name: str = "section") -> dict[str, Any]:
-    """Return what the page needs to show a section; `name` begins the names of its panels."""
+    """Return the panels and texts of a section; `name` begins the names of its panels."""
     paragraphs = (" ".join(text.split()) for text in section.text.split("\n\n"))
     return {
         "title": section.title,

@@ -152,18 +152,6 @@ def _row(designs: pd.DataFrame, number: int) -> int:
     return int(np.flatnonzero(designs.index.to_numpy() == number)[0])
 
 
-def script_json(content: Any) -> str:
-    r"""Return JSON that is safe inside a script element: no character there can end it.
-
-    >>> script_json({"name": "</script>"})
-    '{"name":"\\u003c/script\\u003e"}'
-    """
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # ASCII: no U+2028 either
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
 def _column(column: ColumnLooks) -> dict[str, Any]:
     scales = [None if scale is None else scale._asdict() for scale in column.scales]
     return column._asdict() | {"scales": scales, "values": _packed(column.values)}

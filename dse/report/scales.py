@@ -9,7 +9,7 @@ import base64
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dse.model.quantity import Array
 from dse.model.values import choose_prefix, show_number
@@ -218,13 +218,6 @@ def spans_decades(values: ArrayLike) -> bool:
 def escape_markup(text: str) -> str:
     """Return a text that plotly.js shows as it is, and not as markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def select_evenly(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return at most `count` of some rows, evenly spread over them."""
-    if len(rows) <= count:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, count).astype(np.int64)]
 
 
 def pack_numbers(values: ArrayLike) -> dict[str, str]:

@@ -1,11 +1,14 @@
 """Results: tables and certificates, in memory and on the disk.
 
 `record`
-    A result: its columns, certificate, front, designs by number or row, and answer to a target.
+    A result: its columns, certificate, front, designs by number or row, ties, and answer to a
+    target.
 `tables`
-    The tables of a result: from the outcome of a search, and as CSV files.
+    The tables of a result: from the outcome of a search, with the cuts of constraints, and as CSV
+    files.
 `folder`
-    The run folder: its summary, its copy of the study, and the check of its tables.
+    The run folder: its JSON files such as the summary, its copy of the study, and the checks of its
+    tables and of damage.
 `files`
     Files that are written whole or not at all, and the state of an unfinished search.
 `lease`, `progress`

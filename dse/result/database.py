@@ -236,7 +236,7 @@ def has_trials(path: Path) -> bool:
 
 
 def select_stored_rows(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
-    """Return the rows of the kept designs that the storage gets: the front, or a part of it.
+    """Return the rows of the kept designs that the database gets: the front, or a part of it.
 
     Of a front of more than `REGISTERED` designs: an even sample, the best design in each objective,
     and the Nash design.
@@ -251,7 +251,7 @@ def select_stored_rows(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int
 
 
 def part_note(outcome: Outcome) -> str | None:
-    """Return a note for the reader on the storage of a very large front."""
+    """Return a note for the reader on the database of a very large front."""
     front = int(outcome.on_front.sum())
     if front <= REGISTERED:
         return None

@@ -57,7 +57,7 @@ def default_folder(name: str) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read JSON.
+    """Read a JSON file of a run folder.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def report_damage(source: Path) -> Iterator[None]:
-    """Report content that no run writes.
+    """Report content of a run folder that no run writes.
 
     Raises
     ------

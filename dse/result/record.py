@@ -247,7 +247,7 @@ class TargetAnswer:
 
 
 def tie_words(equal: int) -> str:
-    """Return in words how a tie is broken; nothing for one design.
+    """Return in words how a tie for the best design is broken; nothing for one design.
 
     >>> tie_words(2)
     '; of the 2 distinct designs with that, it has the largest Nash product'

@@ -20,7 +20,6 @@ from dse.evaluate.audit import (
     show_exactly,
 )
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.failures import describe_design
 from dse.evaluate.space import Points, sample_designs
 from dse.search.bound.cover import Cover, relax_points
 from dse.search.bound.refutation import check_pairs
@@ -143,6 +142,6 @@ def compare_with_front(
             for o, v in zip(evaluator.objectives, again.objectives[row], strict=True)
         )
         raise RepeatabilityError(
-            f"the design {describe_design(evaluator, points, row)} has {values} when it is "
+            f"the design {evaluator.describe_design(points, row)} has {values} when it is "
             "evaluated again. No design on the front is as good. " + explain_rule(evaluator)
         )

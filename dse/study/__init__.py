@@ -1,7 +1,7 @@
 """Studies: from a file to an evaluator, with all problems of a stage at once.
 
 `study`
-    A study that is read and resolved.
+    A study that is read or made, and resolved.
 `schema`
     The tables of a study file, input values and their provenance.
 `schema_errors`
@@ -11,8 +11,8 @@
 `resolve`
     The stages from tables to an evaluator.
 `catalog`
-    Catalogs: where they are, the tables of their files (values and rows), and their entries; all
-    installed models and catalogs.
+    Catalogs: where they are, the tables of their files (values and rows), and their entries, also
+    as data; all installed models and catalogs.
 `catalog_table`
     Catalogs that are tables with one line per entry.
 `catalog_filter`
@@ -26,7 +26,7 @@
 `credentials`
     Database URLs, and texts without passwords.
 `changes`
-    Studies with other inputs.
+    Studies with other inputs, rows or limits, and the limits that may change.
 `alternatives`
     Catalog entries that a study leaves out.
 `draft`

@@ -14,14 +14,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import ConfigDict, Discriminator, Field, StrictStr, Tag
 
 from dse.boundary import reader
 from dse.model.contract import Model
-from dse.model.units import KNOWN_UNITS, UnitError, conversion_factor, is_unit, split_value
+from dse.model.quantity import Array
+from dse.model.units import (
+    KNOWN_UNITS,
+    UnitError,
+    conversion_factor,
+    is_unit,
+    read_value,
+    split_value,
+)
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.catalog_table import parse_catalog_table
 from dse.study.code_loading import shipped_models
@@ -410,3 +418,43 @@ def find_near_name(name: str) -> str | None:
         known |= {catalog.name, *catalog.rows}
         known |= {name for row in catalog.rows.values() for name in row.values}
     return closest(name, known)
+
+
+def entry_values(rows: Iterable[Row], name: str) -> tuple[str, Array]:
+    """Return the values of a quantity in the unit of the first entry that has it.
+
+    NaN for an entry without the value, and for cycles and times that no clock of the entry relates.
+    """
+    found = [row.values.get(name) for row in rows]
+    clocks = [row.values.get("clock") for row in rows]
+    unit = next((value.unit for value in found if value is not None), "") or "1"
+    numbers = np.full(len(found), np.nan)
+    for i, (value, clock) in enumerate(zip(found, clocks, strict=True)):
+        try:
+            hertz = None if clock is None else read_value(clock.text, "Hz")
+            numbers[i] = np.nan if value is None else read_value(value.text, unit, hertz)
+        except UnitError:
+            continue
+    return unit, numbers
+
+
+def catalog_data(catalog: Catalog) -> dict[str, Any]:
+    """Return a catalog as data for JSON: the facts of each entry, and its values with sources."""
+    kept = ("value", "unit", "provenance", "source", "note", "range")
+    return {
+        "catalog": catalog.name,
+        "about": catalog.about,
+        "entries": [
+            {
+                "entry": row.name,
+                "about": row.about,
+                "note": row.note,
+                "facts": dict(row.text),
+                "values": {
+                    name: {key: getattr(value, key) for key in kept}
+                    for name, value in row.values.items()
+                },
+            }
+            for row in catalog.rows.values()
+        ],
+    }

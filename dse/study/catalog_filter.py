@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from dse.model.filter import Field, read_filter
 from dse.model.grammar import GrammarError
-from dse.model.quantity import Array
-from dse.model.units import UnitError, read_value
 from dse.problems import InputError
-from dse.study.catalog import Catalog, Row
+from dse.study.catalog import Catalog, entry_values
 
 _QUOTED = re.compile(r"""("[^"]*"|'[^']*')""")
 _WORD = r"""[^\s"'()<>=!,]+"""
@@ -47,46 +44,6 @@ def filter_catalog(catalog: Catalog, condition: str) -> Catalog:
         raise InputError("where", list(error.problems)) from None
     kept = {row.name: row for row, is_chosen in zip(rows, chosen, strict=True) if is_chosen}
     return replace(catalog, rows=kept)
-
-
-def entry_values(rows: Iterable[Row], name: str) -> tuple[str, Array]:
-    """Return the values of a quantity in the unit of the first entry that has it.
-
-    NaN for an entry without the value, and for cycles and times that no clock of the entry relates.
-    """
-    found = [row.values.get(name) for row in rows]
-    clocks = [row.values.get("clock") for row in rows]
-    unit = next((value.unit for value in found if value is not None), "") or "1"
-    numbers = np.full(len(found), np.nan)
-    for i, (value, clock) in enumerate(zip(found, clocks, strict=True)):
-        try:
-            hertz = None if clock is None else read_value(clock.text, "Hz")
-            numbers[i] = np.nan if value is None else read_value(value.text, unit, hertz)
-        except UnitError:
-            continue
-    return unit, numbers
-
-
-def catalog_data(catalog: Catalog) -> dict[str, Any]:
-    """Return a catalog as data for JSON: the facts of each entry, and its values with sources."""
-    kept = ("value", "unit", "provenance", "source", "note", "range")
-    return {
-        "catalog": catalog.name,
-        "about": catalog.about,
-        "entries": [
-            {
-                "entry": row.name,
-                "about": row.about,
-                "note": row.note,
-                "facts": dict(row.text),
-                "values": {
-                    name: {key: getattr(value, key) for key in kept}
-                    for name, value in row.values.items()
-                },
-            }
-            for row in catalog.rows.values()
-        ],
-    }
 
 
 def _quote_texts(condition: str, facts: Mapping[str, list[str]]) -> str:

@@ -12,7 +12,7 @@ from dse.evaluate.space import Choice, variable_range
 from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
 from dse.study.catalog import find_catalog, load_catalog
-from dse.study.input_files import as_content
+from dse.study.input_files import as_toml_content
 from dse.study.resolve.dependencies import unused_note
 from dse.study.schema import CatalogRow, TableStudyFile
 from dse.study.study import ResolvedStudy, rewrite_study
@@ -44,7 +44,7 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
     setters = {q: key for key, rows in study.choices.items() for r in rows.values() for q in r}
     for name, value in given.items():
         before = len(problems)
-        value = as_content(value, name, problems)
+        value = as_toml_content(value, name, problems)
         if len(problems) > before:
             continue
         if name in space:
@@ -108,7 +108,7 @@ def with_row(study: ResolvedStudy, key: str, row: str, values: Mapping[str, Any]
         If there is no such entry, row or value, or a value cannot be; with every problem.
     """
     problems: list[Problem] = []
-    own = {name: as_content(value, name, problems) for name, value in values.items()}
+    own = {name: as_toml_content(value, name, problems) for name, value in values.items()}
     if not own:
         problems.append(Problem(row, "no value is given", 'such as latency="1 us"'))
     for section in ("space", "inputs"):
@@ -192,7 +192,7 @@ def with_limits(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
     for name, value in given.items():
         if name in known:
             position, key = known[name]
-            tables[position][key] = as_content(value, name, problems)
+            tables[position][key] = as_toml_content(value, name, problems)
         else:
             problems.append(Problem(name, "is not a limit of a constraint", nearest(name, known)))
     if problems:
@@ -201,7 +201,7 @@ def with_limits(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
 
 
 def inputs_of_rows(study: ResolvedStudy) -> dict[str, str]:
-    """Return for each value that a row of ``[inputs]`` sets the entry that takes the row."""
+    """Return for each value that a row of ``[inputs]`` changes the entry that takes the row."""
     folder = study.path.parent if study.path else None
     found: dict[str, str] = {}
     for key, entry in study.file.inputs.items():

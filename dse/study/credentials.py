@@ -137,7 +137,7 @@ def mask_study_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
 
 
 def deciding_content(content: Mapping[str, Any]) -> str:
-    """Return, as JSON, the part of a study's content that decides its result.
+    """Return, without passwords, the part of a study's content that decides its result, as JSON.
 
     It leaves out passwords, the time limit, the preferences, and the target, whose constraints
     `resolve` adds.

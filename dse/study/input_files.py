@@ -131,8 +131,8 @@ def _without_none(value: Any) -> Any:
     return [_without_none(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def as_content(value: Any, where: str, problems: list[Problem]) -> Any:
-    """Return a value of a script as TOML can contain it; note each part that TOML cannot contain.
+def as_toml_content(value: Any, where: str, problems: list[Problem]) -> Any:
+    """Return a value of a script as a TOML file can contain it; note each part that it cannot.
 
     Parameters
     ----------
@@ -149,11 +149,13 @@ def as_content(value: Any, where: str, problems: list[Problem]) -> Any:
                 message = f"the key {key!r} is not a text"
                 problems.append(Problem(where, message, f"write it as '{key}'"))
         return {
-            str(key): as_content(inner, f"{where}.{key}" if where else str(key), problems)
+            str(key): as_toml_content(inner, f"{where}.{key}" if where else str(key), problems)
             for key, inner in value.items()
         }
     if isinstance(value, list | tuple | range):
-        return [as_content(inner, f"{where}[{i + 1}]", problems) for i, inner in enumerate(value)]
+        return [
+            as_toml_content(inner, f"{where}[{i + 1}]", problems) for i, inner in enumerate(value)
+        ]
     if isinstance(value, PurePath):
         return str(value)
     if not isinstance(value, str | bool | int | float | None):

@@ -22,7 +22,7 @@ from dse.study.credentials import deciding_content, mask_study_text, mask_url, u
 from dse.study.findings import Findings, Place
 from dse.study.input_files import (
     OutsideInput,
-    as_content,
+    as_toml_content,
     check_content,
     hash_file,
     list_places,
@@ -164,7 +164,7 @@ def make_study(
     problems = _check_arguments(content, models)
     if problems:
         raise InputError("study", problems)
-    raw = as_content(content, "", problems)
+    raw = as_toml_content(content, "", problems)
     if problems or (problems := check_content(raw)):
         raise InputError("study", problems)
     return _study(raw, json.dumps(raw, indent=1), None, models or {}, elsewhere or {})
@@ -173,7 +173,7 @@ def make_study(
 def rewrite_study(
     study: ResolvedStudy, content: Mapping[str, Any], moved: Collection[str] = ()
 ) -> ResolvedStudy:
-    """Return a study of the same place and functions with another content.
+    """Make a study of another content, with the place and functions of this one.
 
     Parameters
     ----------

@@ -14,8 +14,7 @@ from rich.text import Text
 from dse.model.quantity import Quantity, Resource
 from dse.model.values import plural, show_number
 from dse.problems import printable
-from dse.study.catalog import Catalog, ListedModel, Row
-from dse.study.catalog_filter import entry_values
+from dse.study.catalog import Catalog, ListedModel, Row, entry_values
 from dse.study.schema import InputValue
 from dse.terminal.layout import escape, hang_text, indent_text
 

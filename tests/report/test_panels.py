@@ -15,8 +15,9 @@ from dse.explain.curves import Curve, Line
 from dse.explain.explanation import list_best_points
 from dse.model.section import Bars, Heatmap, Section, Table, Tree
 from dse.model.values import show_cell
+from dse.report.page_assets import script_json
 from dse.report.panels import section_data
-from dse.report.payload import payload, script_json
+from dse.report.payload import payload
 from dse.run import StoppedError
 from tests.pages import read_page
 from tests.report.examples import explanation, result

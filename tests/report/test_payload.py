@@ -14,8 +14,10 @@ import pytest
 
 from dse.api import StudyResult
 from dse.explain.changes import Change, Effect, Setting
-from dse.report.page import explain_stop, flatten_mapping, list_key_numbers, write_report
-from dse.report.payload import payload, script_json
+from dse.report.overview import explain_stop, list_key_numbers
+from dse.report.page import flatten_mapping, write_report
+from dse.report.page_assets import script_json
+from dse.report.payload import payload
 from dse.result.folder import load_result
 from tests.pages import page_data
 from tests.report.examples import (

@@ -53,7 +53,7 @@ class Block:
 
     @property
     def computation(self) -> int:
-        """Arithmetic and logical instructions."""
+        """The arithmetic and logical instructions of the block."""
         return sum(self.instructions.get(name, 0) for name in COMPUTATION)
 
 

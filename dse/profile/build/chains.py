@@ -98,7 +98,7 @@ def _cycles(steps: Sequence[ChainStep]) -> list[dict[str, ChainStep]]:
 
 
 def strong_components(following: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the strongly connected parts of a graph (Tarjan, SIAM J. Comput. 1(2), 1972).
+    """Return the strongly connected parts of a graph (chains; Tarjan, SIAM J. Comput. 1(2), 1972).
 
     A part comes after all parts that can be reached from it. Not scipy's, whose import takes longer
     than most builds.

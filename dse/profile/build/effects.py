@@ -1,8 +1,10 @@
-"""Library functions: harmless to the program's memory, or refused."""
+"""Library functions: modelled, harmless to the program's memory, or refused."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 
 from dse.problems import InputError, Problem
 from dse.profile.build.hooks import plain_name
@@ -101,6 +103,19 @@ WITHOUT_EFFECT = frozenset(
 )
 
 
+_RUNTIME = Path(__file__).parent / "runtime"
+
+
+def list_modelled_functions() -> tuple[str, ...]:
+    """Return the library functions whose reads and writes the runtime knows."""
+    listed = [
+        (_RUNTIME / f"{name}.h").read_text() for name in ("foreign", "files", "others", "refused")
+    ]
+    return tuple(
+        re.findall(r"^(?:FOREIGN|REFUSED|WATCHED)\((\w+)\)", "\n".join(listed), re.MULTILINE)
+    )
+
+
 def has_unknown_effects(symbol: str, modelled: Collection[str]) -> bool:
     """Return whether a library function with pointers may touch memory in unknown ways.
 
@@ -153,7 +168,7 @@ def refuse_function(symbol: str) -> InputError:
 
 
 def refuse_library_thread(function: str) -> InputError:
-    """Return the error for a program with a function that a thread of a library called.
+    """Return the error for a library whose thread called a function of the program.
 
     >>> refuse_library_thread("work").problems[0].message
     'a thread that a library started called work: such threads cannot be left out of the profile'
@@ -167,7 +182,7 @@ def refuse_library_thread(function: str) -> InputError:
 
 
 def refuse_parallel(symbols: Iterable[str]) -> None:
-    """Raise InputError if a program is built for OpenMP, which begins with threads.
+    """Raise InputError if a program calls library functions of OpenMP, which begin with threads.
 
     >>> refuse_parallel(["printf", "fork"])
     """

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dse.problems import InputError, Problem
 from dse.profile.build.cxx_library import prepare_cxx_link
+from dse.profile.build.effects import list_modelled_functions
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.errors import source_error
 
@@ -83,16 +84,6 @@ def is_cxx(sources: Sequence[Path]) -> bool:
     True
     """
     return any(source.suffix in CXX_SUFFIXES for source in sources)
-
-
-def list_modelled_functions() -> tuple[str, ...]:
-    """Return the library functions whose reads and writes the runtime knows."""
-    listed = [
-        (_RUNTIME / f"{name}.h").read_text() for name in ("foreign", "files", "others", "refused")
-    ]
-    return tuple(
-        re.findall(r"^(?:FOREIGN|REFUSED|WATCHED)\((\w+)\)", "\n".join(listed), re.MULTILINE)
-    )
 
 
 def _check_sources(sources: Sequence[Path]) -> None:

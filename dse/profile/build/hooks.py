@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from dse.profile.build.irtext import quote_name
+
 HOOKED_SIZES = (1, 2, 4, 8, 16)
 """Accesses of these sizes have special hooks; others are runs of bytes."""
 
@@ -39,3 +41,8 @@ def plain_name(symbol: str) -> str:
     if symbol in ("__strtok_r", "__getdelim", "__strdup", "__strndup", "__stpcpy"):
         symbol = symbol[2:]
     return re.sub(r"^(f?open|[lf]?stat|mmap|pread|pwrite|fseeko|ftello)64$", r"\1", symbol)
+
+
+def hooked_name(symbol: str) -> str:
+    """Return the name of a function with hooks, as LLVM writes it."""
+    return f'"__dse_own.{quote_name(symbol)}"'

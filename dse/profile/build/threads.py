@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dse.profile.build.analysis import Analysis, list_accesses
 from dse.profile.build.effects import has_unknown_effects
-from dse.profile.build.hooks import HOOKED_SIZES, Hooks
+from dse.profile.build.hooks import HOOKED_SIZES, Hooks, hooked_name
 from dse.profile.build.irtext import (
     NAME,
     FunctionText,
@@ -159,11 +159,6 @@ class Threaded:
     def _copy(self, match: re.Match[str]) -> str:
         name = unquote_name(match[1])
         return f"@{plain_copy(name)}" if name in self._own else match[0]
-
-
-def hooked_name(symbol: str) -> str:
-    """Return the name of a function with hooks, as LLVM writes it."""
-    return f'"__dse_own.{quote_name(symbol)}"'
 
 
 def plain_copy(symbol: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from dse.profile.show.text import (
     describe_library,
     hot_functions,
     parallelism,
+    program_title,
     shorten_name,
     thread_lines,
 )
@@ -145,16 +145,6 @@ def hot_lines(profile: Profile) -> list[HotLine]:
     return [
         HotLine(f"{p[0]}:{p[1]}", texts[p], work[p] / whole, misses[p]) for p in hottest[:LINES]
     ]
-
-
-def program_title(sources: Sequence[str]) -> str:
-    """Return a program's name: its first sources.
-
-    >>> program_title(["a.c", "b.c", "c.c", "d.c", "e.c"])
-    'a.c b.c c.c and 2 more'
-    """
-    more = len(sources) - 3
-    return " ".join(sources[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def call_tree(profile: Profile) -> list[Branch]:

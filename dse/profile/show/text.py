@@ -254,3 +254,13 @@ def _matrix(profile: Profile, width: int) -> Table | str:
         return "bytes moved: none between the hottest functions"
     headings = ("from \\ to", *(str(number) for number in names.values()))
     return _table("bytes moved", headings, rows, width)
+
+
+def program_title(sources: Sequence[str]) -> str:
+    """Return a program's name: its first sources.
+
+    >>> program_title(["a.c", "b.c", "c.c", "d.c", "e.c"])
+    'a.c b.c c.c and 2 more'
+    """
+    more = len(sources) - 3
+    return " ".join(sources[:3]) + (f" and {more} more" if more > 0 else "")

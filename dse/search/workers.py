@@ -26,6 +26,8 @@ P = ParamSpec("P")
 
 PIECE = 8_192
 """Rows worked on at once: their columns stay in the processor's cache."""
+MODEL_PIECE = 32_768
+"""Rows that models work on at once: to call all models costs as much as some thousand rows."""
 NEVER = float("inf")
 """A time limit that does not come."""
 HANGS = "a model hangs, or takes that long"
@@ -296,13 +298,13 @@ class Threads:
             return (function(*task) for task in tasks)
         return self._pool.map(lambda task: function(*task), tasks)
 
-    def rows(self, function: Callable[[slice], T], count: int) -> list[T]:
+    def rows(self, function: Callable[[slice], T], count: int, most: int = PIECE) -> list[T]:
         """Return what a function returns for each run of rows, in order; one at least.
 
-        The runs have about as many rows each, at most `PIECE`. More than a quarter of `PIECE` are
+        The runs have about as many rows each, at most `most`. More than a quarter of `PIECE` are
         an even number of runs: two threads then end at about the same time.
         """
-        runs = -(-count // PIECE)
+        runs = -(-count // most)
         if count > PIECE // 4:
             runs += runs % 2
         size = max(1, -(-count // max(runs, 1)))
@@ -321,7 +323,8 @@ class BatchEvaluator:
 
     def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
         self._evaluator, self._workers = evaluator, workers
-        self._max_piece = min(max(1, chunk // evaluator.scenarios), PIECE)  # a row per scenario
+        rows = max(1, chunk // evaluator.scenarios)  # arrays have a row per scenario
+        self._max_piece = min(rows, MODEL_PIECE)
         self._done = 0
         self._pace = math.inf  # processor seconds per design of the last batch
 

@@ -49,6 +49,8 @@ from objectives.sharing.schedule import ContextSwitch
 _FACTOR = 4.0
 _BRACKETS = 12
 """Granularities of the scan: from one element to 4 million of them."""
+_ROWS = 1 << 14
+"""Designs times brackets that are compared at once."""
 _HALVINGS = 7
 """Steps after the scan: the crossing is found to 1 %."""
 
@@ -156,9 +158,13 @@ def call_crossing(
 def _find_crossing(columns: Columns, queued: bool) -> Array:
     width = columns[10]
     low = np.zeros(width.size)  # the largest granularity of the scan at which the host is faster
-    for k in range(_BRACKETS):
-        size = width * _FACTOR**k
-        low = np.where(_is_slower(columns, size, queued), size, low)
+    together = max(1, _ROWS // max(width.size, 1))  # brackets: calls cost more than a few designs
+    for first in range(0, _BRACKETS, together):
+        factors = _FACTOR ** np.arange(first, min(first + together, _BRACKETS))
+        sizes = np.multiply.outer(factors, width)
+        tiled = [np.broadcast_to(column, sizes.shape).ravel() for column in columns]
+        slower = _is_slower(tiled, sizes.ravel(), queued).reshape(sizes.shape)
+        low = np.maximum(low, np.where(slower, sizes, 0.0).max(axis=0))
     never = low >= width * _FACTOR ** (_BRACKETS - 1)
     bracketed = np.flatnonzero((low > 0) & ~never)
     rows = [column[bracketed] for column in columns]

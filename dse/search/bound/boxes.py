@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -208,66 +208,48 @@ def measure_bound_change(before: Array, after: Array) -> Array:
     return np.asarray(np.minimum(share, 2.0))
 
 
-def measure_variables(
-    ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: OpenBoxes
-) -> OpenBoxes:
-    """Measure what each variable does to the bounds of old boxes: they at one value of it.
+def measure_variables(ranges: Ranges, bounds: Callable[[Boxes], Bounds], boxes: Boxes) -> Array:
+    """Measure what each variable does to the bounds of boxes: they at one value of it.
 
-    Variables whose outputs are known only for single values are measured together too.
+    Variables whose outputs are known only for single values are measured together too. All are
+    bounded at once: to follow the models for one box costs as much as for a thousand.
+
+    Returns
+    -------
+    ndarray, shape (boxes, variables)
+        0 or more; -1 for a variable with one value.
     """
-    old = np.flatnonzero(batch.age >= MEASURED)
-    if not len(old):
-        return batch
-    boxes = batch.boxes.rows(old)
-    before = bounds(boxes)
-    widths = np.full((len(old), len(ranges.axes)), -1.0)
-    for i in range(widths.shape[1]):
-        rows = np.flatnonzero(boxes.level[:, i] > 0)
-        if len(rows):
-            width = _width(ranges, bounds, boxes, before, rows, (i,))
-            widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
-    fed = np.array(find_unordered_variables(ranges), dtype=np.int64)
-    left = (boxes.level[:, fed] > 0).sum(axis=1)
-    rows = np.flatnonzero(left > 1)
-    if len(rows):
-        width = _width(ranges, bounds, boxes, before, rows, tuple(fed.tolist()))
-        own = widths[np.ix_(rows, fed)]
-        widths[np.ix_(rows, fed)] = np.where(own < 0, own, np.maximum(own, width[:, None]))
-    measured, age = batch.widths.copy(), batch.age.copy()
-    measured[old], age[old] = widths, 0
-    return replace(batch, widths=measured, age=age)
-
-
-def _width(
-    ranges: Ranges,
-    bounds: Callable[[Boxes], Bounds],
-    boxes: Boxes,
-    before: Bounds,
-    rows: NDArray[np.intp],
-    variables: tuple[int, ...],
-) -> Array:
-    """Return what some boxes' bounds change by if variables have one value."""
+    before, free = bounds(boxes), boxes.level > 0
     undecided = np.where(before.most > 0, before.most / ranges.scales, 0.0)
+    together = np.array(find_unordered_variables(ranges), dtype=np.int64)
+    groups = [*np.arange(free.shape[1])[:, None], together]
+    several = free[:, together].sum(axis=1) > 1
+    group, rows = np.nonzero(np.vstack([free.T, several]))
     width = np.zeros(len(rows))
     for share in (0.5, 1.0, 0.0):  # of two choices, the middle may be the limiting one
         left = np.flatnonzero(width == 0)
         if not len(left):
             break
-        own = rows[left]
+        own, edges = rows[left], np.searchsorted(group[left], np.arange(len(groups) + 1))
         single = boxes.rows(own)
-        for i in variables:
-            single = collapse_boxes(ranges, single, i, share)
+        for variables, low, high in zip(groups, edges, edges[1:], strict=False):
+            part = Boxes(single.level[low:high], single.cell[low:high])  # views
+            for i in variables:
+                part.level[:], part.cell[:] = collapse_boxes(ranges, part, i, share)
         after = bounds(single)
-        found = measure_bound_change(before.ideal[own], after.ideal).sum(axis=1)
+        change = measure_bound_change(before.ideal[own], after.ideal).sum(axis=1)
         tighter = _moved(ranges.scales, before.least[own], after.least)
         tighter += _moved(ranges.scales, before.most[own], after.most)
-        found += (tighter * (undecided[own] > 0)).sum(axis=1)
-        broken = (after.least > 0).any(
-            axis=1
-        )  # a little, if all that it may be broken by is little
-        part = np.minimum(undecided[own].sum(axis=1), 1.0)
-        width[left] = found + 4.0 * np.where(broken, part, ~after.possible)
-    return width
+        change += (tighter * (undecided[own] > 0)).sum(axis=1)
+        broken = (after.least > 0).any(axis=1)
+        # a little, if all that it may be broken by is little
+        part_broken = np.minimum(undecided[own].sum(axis=1), 1.0)
+        width[left] = change + 4.0 * np.where(broken, part_broken, ~after.possible)
+    widths = np.full((len(free), len(groups)), -1.0)
+    widths[rows, group] = width
+    found = np.where(free, widths[:, :-1] + 1e-6 * boxes.level, -1.0)
+    found[:, together] = np.where(free, np.maximum(found, widths[:, -1:]), -1.0)[:, together]
+    return found
 
 
 def _moved(scale: Array, before: Array, after: Array) -> Array:

@@ -35,10 +35,11 @@ def remember_runs(evaluator: Evaluator) -> Evaluator:
 
 
 class _Rows:
-    """Rows of numbers by their codes, which ascend."""
+    """Rows of numbers by their codes, which ascend; rows are in the order in which they came."""
 
-    def __init__(self, codes: Words, rows: Array) -> None:
+    def __init__(self, codes: Words, rows: Array, order: NDArray[np.int64] | None = None) -> None:
         self._codes, self._rows = codes, rows
+        self._order = np.arange(len(codes)) if order is None else order
 
     @property
     def bytes(self) -> int:
@@ -49,14 +50,18 @@ class _Rows:
         """Return which codes are known, and the rows of those."""
         place = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
         known = np.asarray(self._codes[place] == codes)
-        return known, self._rows[place[known]]
+        return known, self._rows[self._order[place[known]]]
 
-    def joined(self, other: _Rows) -> _Rows:
-        """Return all rows of both, each code once."""
-        fresh = ~np.isin(other._codes, self._codes, assume_unique=True)
-        place = np.searchsorted(self._codes, other._codes[fresh])
-        codes = np.insert(self._codes, place, other._codes[fresh])
-        return _Rows(codes, np.insert(self._rows, place, other._rows[fresh], axis=0))
+    def joined(self, codes: Words, rows: Array) -> _Rows:
+        """Return these rows and those of other codes, which ascend too; each code once."""
+        fresh = ~self.find(codes)[0]
+        place = np.searchsorted(self._codes, codes[fresh])
+        order = np.insert(self._order, place, len(self._rows) + np.arange(len(place)))
+        return _Rows(
+            np.insert(self._codes, place, codes[fresh]),
+            np.concatenate([self._rows, rows[fresh]]),
+            order,
+        )
 
 
 class _Memory:
@@ -84,13 +89,13 @@ class _Memory:
         """Return what is known."""
         return self._held.get(same)
 
-    def add(self, same: Hashable, rows: _Rows) -> None:
+    def add(self, same: Hashable, codes: Words, rows: Array) -> None:
         """Add rows."""
         with self._lock:
-            if sum(each.bytes for each in self._held.values()) + rows.bytes > _BYTES:
+            if sum(each.bytes for each in self._held.values()) + rows.nbytes > _BYTES:
                 self._held = {}
             held = self._held.get(same)
-            self._held[same] = rows if held is None else held.joined(rows)
+            self._held[same] = _Rows(codes, rows) if held is None else held.joined(codes, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +127,7 @@ class _Remembering(Model):
             self.memory.timed(time.perf_counter() - began, len(chosen[next(iter(chosen))]))
             own = [np.broadcast_to(values[n], left.sum()) for n in self.outputs]
             given[left] = np.column_stack([*(table[first[left]].T), *own])
-            self.memory.add(same, _Rows(codes[left], given[left]))
+            self.memory.add(same, codes[left], given[left])
         if not np.array_equal(given[back, : table.shape[1]], table, equal_nan=True):
             return super().__call__(columns)  # two inputs of one code: once in 10^19 pairs
         wanted = given[:, table.shape[1] :].T

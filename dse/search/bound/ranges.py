@@ -35,7 +35,7 @@ from dse.search.bound.cells import (
     has_table,
     tabulate_extremes,
 )
-from dse.search.workers import Workers
+from dse.search.workers import MODEL_PIECE, Workers
 
 Side: TypeAlias = int
 """-1 for the least value, 1 for the greatest."""
@@ -99,7 +99,7 @@ class Ranges:
             If a model raises.
         """
         if self.elsewhere is None:
-            most = max(1, _TOGETHER // self.evaluator.scenarios)
+            most = max(1, min(_TOGETHER // self.evaluator.scenarios, MODEL_PIECE))
             if len(boxes.level) <= most:
                 return Walk(self, boxes).bounds()
             parts = [self(boxes.rows(slice(i, i + most))) for i in range(0, len(boxes.level), most)]

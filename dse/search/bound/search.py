@@ -31,6 +31,7 @@ from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import UNLIMITED, Progress, Search, SearchSettings, Start, refuse_options
 from dse.search.bound.boxes import (
+    MEASURED,
     OpenBoxes,
     Small,
     Widths,
@@ -61,10 +62,11 @@ from dse.search.bound.ranges import make_ranges
 from dse.search.bound.refutation import DesignsInBoxes, check_designs
 from dse.search.outcome import Gap, Outcome, Tolerance
 from dse.search.tally import Tally
-from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
+from dse.search.workers import HANGS, MODEL_PIECE, NEVER, EndedError, LateError, is_late
 
 _SEEDS = 20_000  # random designs to begin with
 _MAX_ENUMERATED = 16  # designs of a box: to evaluate so few costs less than to halve the box
+_BOXES_PER_MIDDLE = 2  # boxes per middle that is evaluated: of each, they cost more than they drop
 _PIECE = 1 << 12  # boxes whose designs are evaluated together
 _FIRST_PIECE = 1 << 6  # of the most promising boxes, which often drop the others
 _ENUMERATED_TOGETHER = 1 << 10  # boxes whose designs one thread lists
@@ -355,7 +357,7 @@ class _Bounding:
         """
         seeds = self._seeds
         if state.sown < len(seeds):
-            part = seeds[state.sown : state.sown + 1 + state.sown // 2]
+            part = seeds[state.sown : 2 * state.sown + 1]
             state, _ = self._evaluated(state, part, None)
             state = replace(state, sown=state.sown + len(part))
         else:
@@ -372,8 +374,9 @@ class _Bounding:
         small = batch.rows(few)
         state = self._halved(replace(state, open=rest), batch.rows(~few))
         opened = state.open.rows(slice(len(rest), None))
-        own = DesignsInBoxes(opened, np.arange(len(opened)))
-        state, undefined = self._evaluated(state, find_middles(self._ranges, opened.boxes), own)
+        own = DesignsInBoxes(opened, np.arange(0, len(opened), _BOXES_PER_MIDDLE))
+        middles = find_middles(self._ranges, opened.boxes.rows(own.rows))
+        state, undefined = self._evaluated(state, middles, own)
         small = small.rows(_order_by_ideal(small.ideal))
         piece = _FIRST_PIECE
         while len(small):  # some at a time, the most promising first: they drop others
@@ -412,19 +415,23 @@ class _Bounding:
         )
 
     def _measured(self, batch: OpenBoxes) -> OpenBoxes:
-        """Return boxes with the effect of each variable, a fixed number at a time."""
+        """Return boxes with the effect of each variable, measured again for old ones."""
+        old = np.flatnonzero(batch.age >= MEASURED)
+        if not len(old):
+            return batch
 
-        def piece(rows: slice) -> tuple[Widths, Small]:
-            part = measure_variables(self._ranges, self._bounds_in_time, batch.rows(rows))
-            return part.widths, part.age
+        def piece(rows: slice) -> Array:
+            boxes = batch.boxes.rows(old[rows])
+            return measure_variables(self._ranges, self._bounds_in_time, boxes)
 
-        widths, age = zip(*self._threads.rows(piece, len(batch)), strict=True)
-        return replace(batch, widths=np.concatenate(widths), age=np.concatenate(age))
+        widths, age = batch.widths.copy(), batch.age.copy()
+        widths[old], age[old] = np.concatenate(self._threads.rows(piece, len(old))), 0
+        return replace(batch, widths=widths, age=age)
 
     def _bounds(self, boxes: Boxes) -> Bounds:
         """Return the bounds of boxes, a fixed number at a time."""
         parts = self._threads.rows(
-            lambda rows: self._bounds_in_time(boxes.rows(rows)), len(boxes.level)
+            lambda rows: self._bounds_in_time(boxes.rows(rows)), len(boxes.level), MODEL_PIECE
         )
         return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -479,16 +486,15 @@ class _Bounding:
         """
         if not len(places):
             return state, False
+        screens = sum(len(each) for each, _ in state.early) >= KEPT  # the others are for plots
         judged = self._batches.evaluate(
-            self._ranges.points(places), state.tally.evaluated, self._until
+            self._ranges.points(places), state.tally.evaluated, self._until, screens
         )
         if len(judged) < len(places):
             raise LateError(0, 0.0)
         checked = self._threads.start(self._check, state, places, judged, held)
-        recorded = self._threads.start(self._record, state, places, judged)
-        undefined = held is not None and any(
-            np.isnan(values).any() for values in (judged.objectives, judged.constrained)
-        )
+        recorded = self._threads.start(self._record, state, places, judged, screens)
+        undefined = held is not None and self._has_undefined(judged)
         early = state.early
         if sum(len(each) for _, each in early) < KEPT:
             early = (*early, (places[:KEPT], judged.rows(slice(KEPT))))
@@ -531,14 +537,25 @@ class _Bounding:
             values = concatenate_batches(list(all_judged)).rows(slice(KEPT))
             check_designs(self._ranges, first, values, None, seed)
 
+    def _has_undefined(self, judged: Evaluated) -> bool:
+        """Return whether a design that no constraint excludes has no value.
+
+        A design that a constraint excludes is excluded at each other end of a held variable too.
+        """
+        excluded = (self._evaluator.violations(judged.constrained) > 0).any(axis=1)
+        values = np.column_stack([judged.objectives, judged.constrained])
+        return bool(np.isnan(values[~excluded]).any())
+
     def _record(
-        self, state: _State, places: NDArray[np.int64], judged: Evaluated
+        self, state: _State, places: NDArray[np.int64], judged: Evaluated, screened: bool
     ) -> tuple[FrontBuilder, Tally, NDArray[np.uint8]]:
         """Return the front and the counts with more designs."""
         evaluator, index = self._evaluator, self._numbers(state, places)
         fresh, counted = _count_once(state.counted, index)
         own = judged.rows(fresh)
-        tally = state.tally + Tally.of(index[fresh], own, evaluator.constraints, evaluator.domains)
+        tally = state.tally + Tally.of(
+            index[fresh], own, evaluator.constraints, evaluator.domains, screened
+        )
         beside = judged.constrained
         if not self._numbered:
             beside = np.column_stack([beside, places])

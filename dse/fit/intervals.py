@@ -32,6 +32,7 @@ from dse.fit.law import (
     SETUP,
     Condition,
     Law,
+    LawChoice,
     Mask,
     Points,
     Shape,
@@ -286,7 +287,9 @@ class Analysis:
     scores: Mapping[Law, float]
 
 
-def analyse(points: Points, shape: Shape, ratio: float = 0.0) -> Analysis:
+def analyse(
+    points: Points, shape: Shape, ratio: float = 0.0, choice: LawChoice | None = None
+) -> Analysis:
     """Return all values of a table with their intervals.
 
     Parameters
@@ -295,8 +298,10 @@ def analyse(points: Points, shape: Shape, ratio: float = 0.0) -> Analysis:
     shape : Shape
     ratio : float
         Bytes returned for each byte sent, of break-even.
+    choice : LawChoice, optional
+        The law, if it is chosen already.
     """
-    law, fit, scale, kept, scores = choose_law(points, shape)
+    law, fit, scale, kept, scores = choice or choose_law(points, shape)
     weight = weights(points, scale, kept)
     best = _best(points, weight, widest(shape, law), shape, ratio)
     parameters, intervals = _values(fit, best, shape, widest(shape, law))

@@ -637,11 +637,21 @@ def formula(law: Law, shape: Shape) -> str:
     return ", ".join(parts)
 
 
-def choose_law(points: Points, shape: Shape) -> tuple[Law, Array, Array, Mask, dict[Law, float]]:
-    """Return the law of a table, its coordinates, the noise, the points that count, and the scores.
+class LawChoice(NamedTuple):
+    """The law of a table, its coordinates, the noise, the points that count, and the scores.
 
     They are as in `Analysis`, without the intervals, which take most of the time.
     """
+
+    law: Law
+    fit: Array
+    scale: Array
+    kept: Mask
+    scores: Mapping[Law, float]
+
+
+def choose_law(points: Points, shape: Shape) -> LawChoice:
+    """Return the law of a table, by the evidence for each law."""
     choices = candidate_laws(shape)
     wide = max((widest(shape, law) for law in choices), key=lambda law: law.terms)
     scale, kept = estimate_noise(points, wide, shape)
@@ -649,4 +659,4 @@ def choose_law(points: Points, shape: Shape) -> tuple[Law, Array, Array, Mask, d
     fits = {law: fit_law(points, weight, law, shape)[0] for law in choices}
     scores = {law: evidence(points, scale, kept, fit, law) for law, fit in fits.items()}
     law = select_law(scores)
-    return law, fits[law], scale, kept, scores
+    return LawChoice(law, fits[law], scale, kept, scores)

@@ -20,9 +20,11 @@ from dse.fit.law import (
     PER_BYTE,
     SETUP,
     Errors,
+    LawChoice,
     Mask,
     Points,
     Shape,
+    choose_law,
     crossings,
     formula,
     leave_one_out,
@@ -180,8 +182,9 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     enough = returned and host >= _MIN_RETURNS
     shape = Shape(host > 0, bool(device.any()), returned, _coordinates(given), enough)
     _check_given(series, shape, given)
-    analysis = analyse(points, shape, ratio)
-    _check_mismatch(series, points, shape, given, analysis, ratio)
+    choice = choose_law(points, shape)
+    _check_mismatch(series, points, shape, given, choice)
+    analysis = analyse(points, shape, ratio, choice)
     weight = weights(points, analysis.scale, analysis.kept)
     errors = leave_one_out(points, weight, analysis.law, analysis.fit)
     values, spans, notes = _split_sum(series, analysis, given)
@@ -249,18 +252,17 @@ def _check_mismatch(
     points: Points,
     shape: Shape,
     given: Mapping[str, float],
-    analysis: Analysis,
-    ratio: float,
+    choice: LawChoice,
 ) -> None:
     """Raise InputError if times do not follow the sizes; name the given value that is to blame."""
-    message, remedy = describe_mismatch(series, analysis)
+    message, remedy = describe_mismatch(series, choice)
     if not message:
         return
     problem = Problem("", message, remedy)
     names = _fitted_with(given)
     for without in [[name] for name in names] + [names] * (len(names) > 1):
         rest = {name: value for name, value in given.items() if name not in without}
-        plain = analyse(points, replace(shape, given=_coordinates(rest)), ratio)
+        plain = choose_law(points, replace(shape, given=_coordinates(rest)))
         if not describe_mismatch(series, plain)[0]:
             values = join_words([f"{n} is given as {show_parameter(n, given[n])}" for n in without])
             them = "them" if len(without) > 1 else "it"
@@ -451,7 +453,7 @@ def _kink(x: Array, y: Array, place: float) -> tuple[float, float]:
     return float(stats.f.sf(ratio, 2, freedom)), float(np.ptp(fits[1]))
 
 
-def describe_mismatch(series: Series, found: Analysis) -> tuple[str, str]:
+def describe_mismatch(series: Series, found: LawChoice) -> tuple[str, str]:
     """Return how times do not follow the sizes, and a remedy; empty texts if they do."""
     sizes = np.array([series.size.min(), series.size.max()])
     which = np.full(2, not np.isfinite(series.host).any())

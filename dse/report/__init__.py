@@ -7,7 +7,7 @@
 * `plots`: single pictures: curves, regions, convergence, and a section's plot, heatmap or tree
 * `overview`: the answer of a run, its reasons and confidence, how its search ended, key numbers
 * `payload`: the data of the page as JSON, and the study of a selection
-* `page_assets`: style, scripts, embedded data and policy of every page
+* `page_assets`: style, scripts, templates, embedded data and policy of every page
 * `comparison`: the page of two runs, with ``comparison.html`` and ``comparison.js``
 * `page`: the page, its provenance as lines, with ``page.html`` and ``*.js``; it needs jinja2
 """

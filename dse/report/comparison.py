@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
 from pandas.api.types import is_numeric_dtype
 
 from dse.model.values import show_value, word_name
-from dse.report.page_assets import embed, embed_policy, read_own, script_json, style
+from dse.report.page_assets import embed, embed_policy, load_template, read_own, script_json, style
 from dse.report.payload import payload
 from dse.result.compare import Comparison
 from dse.result.files import write_text
@@ -38,8 +37,7 @@ def write_comparison(comparison: Comparison, first: Result, second: Result, path
         "runs": [comparison.first.name, comparison.second.name],
         "target": next((r.target.reach for r in (second, first) if r.target is not None), ""),
     }
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    text = environment.from_string(read_own("comparison.html")).render(
+    text = load_template("comparison.html").render(
         comparison=comparison,
         rows=[
             (word_name(label), *_shown(comparison, label, row))

@@ -7,8 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
 from dse.evaluate.graph_summary import ModelStep
 from dse.explain.explanation import Explanation
 from dse.explain.importance import Slice
@@ -16,7 +14,7 @@ from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import plural, show_value
 from dse.report.overview import Overview, explain_stop, front_status, list_key_numbers
-from dse.report.page_assets import embed, embed_policy, read_own, script_json, style
+from dse.report.page_assets import embed, embed_policy, load_template, read_own, script_json, style
 from dse.report.payload import payload
 from dse.result.files import write_text
 from dse.result.record import Result
@@ -82,8 +80,7 @@ def write_report(
     content = payload(
         result, explanations, path.parent, sections, study_text, start, overview, evidence, slices
     )
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    text = environment.from_string(read_own("page.html")).render(
+    text = load_template("page.html").render(
         result=result,
         answer=answer,
         certificate=result.certificate,

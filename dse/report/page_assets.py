@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import zlib
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 
@@ -18,6 +20,7 @@ def style() -> Markup:
     return Markup(read_own("page.css"))  # noqa: S704 (our own file)
 
 
+@functools.cache
 def plotly_js() -> str:
     """Return the text of plotly.js's basic bundle, which draws scatter plots and bars.
 
@@ -31,10 +34,13 @@ def embed(data: str, script: str) -> Markup:
 
     The page's script finds the data in the variable ``dataText``.
     """
-    packed = {"data": data, "plotly": plotly_js(), "script": script}
+    packed = {
+        "data": pack(data),
+        "plotly": _pack_scripts(plotly_js()),
+        "script": _pack_scripts(script),
+    }
     elements = [
-        f'<script type="text/plain" id="{name}">{pack(text)}</script>'
-        for name, text in packed.items()
+        f'<script type="text/plain" id="{name}">{text}</script>' for name, text in packed.items()
     ]
     loader = f"<script>{read_own('loader.js')}</script>"
     return Markup("\n".join([*elements, loader]))  # noqa: S704 (base64, and our own file)
@@ -50,6 +56,12 @@ def pack(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
 
 
+@functools.lru_cache(maxsize=4)
+def _pack_scripts(text: str) -> str:
+    """Pack scripts, which are the same on all pages: plotly.js takes most of the time of a page."""
+    return pack(text)
+
+
 def policy(scripts: Sequence[str]) -> str:
     """Return a content-security policy: only these scripts, unchanged, and no request."""
     digests = (hashlib.sha256(text.encode()).digest() for text in scripts)
@@ -59,6 +71,13 @@ def policy(scripts: Sequence[str]) -> str:
         f"default-src 'none'; script-src {allowed}; "
         "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
+
+
+@functools.cache
+def load_template(name: str) -> Template:
+    """Return a template of the report, such as its page, compiled once."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.from_string(read_own(name))
 
 
 def read_own(name: str) -> str:

@@ -293,13 +293,16 @@ def _reached(first: Mapping[str, Path], find: Callable[[str], Path | None]) -> d
         From a module's dotted name to its file; None for modules that do not belong.
     """
     files: dict[str, Path] = {}
-    waiting = dict(first)
+    waiting, known = dict(first), set(first)
     while waiting:
         name, path = waiting.popitem()
         files[name] = path
         for other in _imports(path.read_bytes(), name, path.name == "__init__.py"):
+            if other in known:  # most names: to look for a file takes longer than all else
+                continue
+            known.add(other)
             file = find(other)
-            if file is not None and other not in files:
+            if file is not None:
                 waiting[other] = file
     return files
 

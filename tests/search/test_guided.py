@@ -82,14 +82,14 @@ def test_the_front_of_a_small_space_is_found_with_few_designs() -> None:
     whole = truth(SMALL)  # of 135,168 designs
     found, evolved = [], []
     for seed in range(2):
-        found.append(recall(signed(SMALL, searched(SMALL, 400, seed).evaluated), whole))
-        plan = SearchSettings("evolution", 400, 50, seed)
+        found.append(recall(signed(SMALL, searched(SMALL, 300, seed).evaluated), whole))
+        plan = SearchSettings("evolution", 300, 50, seed)
         search = find_method("evolution").start(Start(SMALL, plan, chunk=10_000))
         for _ in search.steps():
             pass
         evolved.append(recall(signed(SMALL, search.outcome().evaluated), whole))
     assert min(found) > 2 * max(evolved)
-    assert min(found) > 0.2
+    assert min(found) > 0.3
 
 
 @pytest.mark.parametrize("hole", [np.nan, np.inf])

@@ -123,7 +123,7 @@ def fronts() -> None:
 def study(workers: int = 2) -> None:
     values: dict[str, list[float]] = {
         "accelerator_size": [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
-        "accelerator_efficiency": [0.1, 0.3, 0.5, 0.7, 0.9],
+        "accelerator_instruction_time": [0.1, 0.3, 0.5, 0.7, 0.9],
         "interface_latency_factor": [0.25, 1, 4, 16],
     }
     resolved = dse.from_mapping(
@@ -132,7 +132,7 @@ def study(workers: int = 2) -> None:
             "inputs": {"profiles": str(PROFILE), "workload": 0},
             "space": {name: {"values": each} for name, each in values.items()}
             | {"memory": {"catalog": "memory_organisations"}},
-            "objective": [{"maximize": "speedup"}, {"minimize": "area_used"}],
+            "objective": [{"maximize": "speedup"}, {"minimize": "size_used"}],
         }
     )
     began, worked = time.perf_counter(), time.process_time()

@@ -209,7 +209,7 @@ def main() -> None:
     panels(
         5, EFFICIENCIES, "accelerator's cycles per instruction",
         {
-            n: [point(n, default._replace(accelerator_efficiency=e), SIZE) for e in EFFICIENCIES]
+            n: [point(n, default._replace(accelerator_instruction_time=e), SIZE) for e in EFFICIENCIES]
             for n in GRAPHS
         },
         False,

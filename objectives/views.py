@@ -73,7 +73,7 @@ ASSUMED = Assumptions(
     ),
     clock_period=5.0,  # 5 ns at 1 GHz
     # Table I of Kenter et al., 2010, with the factor of the setting
-    architecture=Architecture(accelerator_efficiency=1.0 / 16.0),
+    architecture=Architecture(accelerator_instruction_time=1.0 / 16.0),
 )
 """The assumptions of the drafts."""
 
@@ -86,8 +86,8 @@ def equal_assumptions(assumed: Assumptions) -> Assumptions:
     """
     setting = replace(assumed.setting, byte_time=0.0, latency_per_byte=0.0)
     architecture = Architecture(
-        cpu_efficiency=setting.instruction_time,
-        accelerator_efficiency=setting.instruction_time / setting.computation_factor,
+        cpu_instruction_time=setting.instruction_time,
+        accelerator_instruction_time=setting.instruction_time / setting.computation_factor,
         accelerator_cast_cost=1.0,
         control_latency=(setting.overhead + setting.latency) / 2.0,
         register_push_latency=0.0,
@@ -221,7 +221,7 @@ def questions(study: Study, result: StudyResult) -> Section:
     graph = profiles.graphs[int(best.get("workload", study.constants.get("workload", 0)))][0]
     setting = fastest_setting(study, result)
     speed = setting.instruction_time / setting.computation_factor
-    architecture = ASSUMED.architecture._replace(accelerator_efficiency=speed)
+    architecture = ASSUMED.architecture._replace(accelerator_instruction_time=speed)
     assumed = Assumptions(setting, ASSUMED.clock_period, architecture)
     speedups = estimate_speedups(program, graph, functions, assumed)
     rows = pd.DataFrame(

@@ -25,7 +25,7 @@ def some_architecture(rng: np.random.Generator) -> Architecture:
         shared_level=level,
         accelerator_cache=cache,
         shared_penalty=float(rng.choice([0.0, 1.0, 2.5])),
-        accelerator_efficiency=float(rng.uniform(0.1, 1.0)),
+        accelerator_instruction_time=float(rng.uniform(0.1, 1.0)),
         interface_latency_factor=float(2.0 ** rng.uniform(-3, 3)),
         register_push_latency=float(rng.uniform(0, 4)),
         register_pull_latency=float(rng.uniform(0, 4)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -223,11 +223,14 @@ class Choice(_Grid):
         The word for an option.
     numbered : str
         If input values of the entries are uncertain: the column of the options' indices.
+    abouts : mapping of str to str
+        The descriptions of options that a catalog gives.
     """
 
     rows: Mapping[str, Mapping[str, float]]
     about: str = "option"
     numbered: str = ""
+    abouts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def count(self) -> int:

@@ -139,14 +139,23 @@ class Effect:
     @property
     def change(self) -> str:
         """The change as a signed percentage or a factor."""
-        if not (np.isfinite(self.before) and np.isfinite(self.after) and self.before):
-            return f"from {show_amount(self.before, self.unit)}"
-        fraction = (self.after - self.before) / abs(self.before)
-        if self.before > 0 and fraction >= _FACTOR - 1:
-            return f"×{show_number(1 + fraction, 3)}"
-        if abs(fraction) < _NO_CHANGE:
-            return "0 %"
-        return f"{'+' if fraction > 0 else '−'}{show_percent(abs(fraction))}"
+        return show_relative_change(self.before, self.after, self.unit)
+
+
+def show_relative_change(before: float, after: float, unit: str) -> str:
+    """Return a change as a signed percentage or a factor.
+
+    >>> show_relative_change(2.0, 1.5, "s"), show_relative_change(2.0, 5.0, "s")
+    ('−25 %', '×2.5')
+    """
+    if not (np.isfinite(before) and np.isfinite(after) and before):
+        return f"from {show_amount(before, unit)}"
+    fraction = (after - before) / abs(before)
+    if before > 0 and fraction >= _FACTOR - 1:
+        return f"×{show_number(1 + fraction, 3)}"
+    if abs(fraction) < _NO_CHANGE:
+        return "0 %"
+    return f"{'+' if fraction > 0 else '−'}{show_percent(abs(fraction))}"
 
 
 def compare_objectives(

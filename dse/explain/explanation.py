@@ -36,13 +36,21 @@ from dse.explain.robustness import (
 from dse.explain.sensitivity import STUDY, Sensitivity, find_sensitivities
 from dse.explain.targets import describe_target
 from dse.model.quantity import Array
-from dse.model.values import add_conditions, plural, show_amount, show_value, word_name
+from dse.model.values import (
+    add_conditions,
+    plural,
+    show_amount,
+    show_percent,
+    show_value,
+    word_name,
+)
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
 _SWEPT = 250  # points along the axis of regions or of a curve
 _DRAWN = 8  # designs whose regions and curves are computed: a curve may be a simulation
+_ENGINE_USE, _SELDOM = "engine_utilization", 0.3  # calls that wait are fewer than this fraction
 UNDECLARED = "no input of the objectives declares its better direction"
 NO_BOTTLENECK = "no single input"
 
@@ -331,7 +339,7 @@ def explain(
                 curves=draw_curves(study, inputs) if row < _DRAWN else (),
                 scenarios=scenarios[row],
                 ranking=ranking,
-                limits=largest_parts(certain, parts[row]),
+                limits=_describe_limits(result, int(number), largest_parts(certain, parts[row])),
                 robustness=robustness.designs.get(int(number)),
                 objectives=tuple(o.name for o in result.objectives),
                 units=units,
@@ -339,6 +347,17 @@ def explain(
             )
         )
     return explanations
+
+
+def _describe_limits(result: Result, number: int, largest: str) -> str:
+    """Return the largest parts of times, and whether an engine that is seldom busy explains them.
+
+    Of calls that arrive at random, the fraction that finds the engine busy is its utilization.
+    """
+    busy = result.designs.get(_ENGINE_USE)
+    if not largest or busy is None or not busy.get(number, 1.0) < _SELDOM:
+        return largest
+    return f"{largest} (latency; engine {show_percent(busy[number], 2)} busy)"
 
 
 def explanation_cost(study: ResolvedStudy, result: Result) -> int:

@@ -68,7 +68,8 @@ class Check:
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
     effect : str
-        The main objective of the recommended design at both bounds; empty if it stays the same.
+        The main objective of the recommended design at both bounds, or if it stays the same, the
+        objective that changes most; empty if all stay the same.
     """
 
     given: StudyInput
@@ -160,19 +161,21 @@ def _check(
 
 
 def _describe_effect(evaluator: Evaluator, values: Array, valid: NDArray[np.bool_]) -> str:
-    """Return the main objective of a design at both bounds of an input value.
+    """Return an objective of a design at both bounds of an input value, as `Check` has it.
 
     The first value is that of the input value itself.
     """
-    main = main_objective(evaluator)
-    column = values[:, evaluator.objectives.index(main)]
-    if column[1] == column[2] == column[0]:
+    main = evaluator.objectives.index(main_objective(evaluator))
+    changes = np.nan_to_num(np.abs(relative_change(values[:1], values[1:])), nan=1.0).max(axis=0)
+    most = main if changes[main] > 0 else int(np.argmax(changes))
+    if not changes[most] > 0 and valid.all():
         return ""
+    column, shown = values[:, most], evaluator.objectives[most]
     texts = [
-        show_amount(float(value), main.unit) if ok else "not feasible"
+        show_amount(float(value), shown.unit) if ok else "not feasible"
         for value, ok in zip(column[1:], valid[1:], strict=True)
     ]
-    return f"{word_name(main.name)} {' to '.join(texts)}"
+    return f"{word_name(shown.name)} {' to '.join(texts)}"
 
 
 _SMALLEST = np.finfo(np.float64).smallest_subnormal

@@ -554,12 +554,17 @@ def assess_changes(
 ) -> tuple[SwitchPoints | Limits, ...]:
     """Return the switch points of the recommended design, and the limits near it, if it has any.
 
+    If no design is recommended, a switch point is where one is.
+
     Switch points for which the models need more processor seconds are not searched.
     """
     selection = select_designs(study, result)
-    if selection is None or selection.role != RECOMMENDED:
+    if selection is None:
         return ()
     given = study, result, selection.design, partial(select_recommended, study, result), thorough
+    if selection.role != RECOMMENDED:
+        found = find_switch_points(*given, seconds, none=True)
+        return () if found is None else (found,)
     found = find_switch_points(*given, seconds), find_limits(*given)
     return tuple(each for each in found if each is not None)
 

@@ -2,9 +2,12 @@
 
 Each input value that may be off takes values from its own to both bounds of its range, and nothing
 else changes. The study gives the range. An assumed input value without a range is halved and
-doubled. Between the last value with the same recommendation and the first with another one, further
-values narrow the switch point down: first with the designs that were recommended, as a recommended
-design stays so if others are left out, and then with all candidates at both sides of the point.
+doubled. If no design is good enough, every input value is also divided and multiplied by ten: the
+question is then not how sure the answer is, but which other case has a good design.
+
+Between the last value with the same recommendation and the first with another one, further values
+narrow the switch point down: first with the designs that were recommended, as a recommended design
+stays so if others are left out, and then with all candidates at both sides of the point.
 
 The effort is counted in evaluations. It bounds the candidates and the values of an input.
 """
@@ -29,19 +32,20 @@ from dse.evaluate.pace import measure_pace
 from dse.evaluate.samples import Distribution, Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
-from dse.explain.changes import list_settings
+from dse.explain.changes import list_settings, show_relative_change
 from dse.explain.robustness import evaluate_samples, select_candidates
 from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
 from dse.model.section import Table
-from dse.model.values import plural, show, show_apart, word_name
+from dse.model.values import plural, show, show_amount, show_apart, word_name
 from dse.problems import InputError
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
 from dse.study.study import ResolvedStudy, rewrite_study
 
-FACTOR = 2.0
-"""The factor by which an assumed input value without a range changes."""
+FACTOR, WIDE = 2.0, 10.0
+"""The factor by which an assumed input value without a range changes; if no design is good enough,
+the factor for all."""
 _INSIDE = (0.025, 0.975)  # of a law without ends
 _STEPS = (4, 2, 1)  # values on each side of an input value, as many as the budget allows
 _PARTS = 4  # into which a further round divides the interval with a switch point
@@ -74,28 +78,40 @@ def _is_clock(given: StudyInput) -> bool:
     return given.name == "clock" and not given.variable
 
 
-def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, float], str] | None:
+def input_range(
+    study: ResolvedStudy, given: StudyInput, wide: bool = False
+) -> tuple[tuple[float, float], str] | None:
     """Return the bounds of an input value's range, and its text in the study; empty if it has none.
 
     None if it is neither assumed nor uncertain and has no range, or if it cannot be halved and
     doubled: a file, 0, a selector, a flag, a count or an exponent.
+
+    Parameters
+    ----------
+    wide : bool
+        Whether a value of any provenance has a range, from a tenth to ten times it.
     """
     if given.kernels and given.variable:  # of an entry that a kernel may have
         return None
-    if given.uncertain is not None:
+    if given.uncertain is not None and not wide:
         source, number = given.uncertain.source, given.uncertain.number
         return _ends_of(study.uncertainty, source, number), source.text
-    if given.range:
+    if given.range and not wide:
         low, high = given.range
         return (low, high), f"between {show(low, given.unit)} and {show(high, given.unit)}"
-    if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
+    if (
+        (given.provenance != "assumed" and not wide)
+        or not math.isfinite(given.value)
+        or given.value == 0
+    ):
         return None
     if given.kernels and study.kernels is not None:
         evaluator = study.kernels.kernels[given.kernels[0]].evaluator
         study = replace(study, evaluator=evaluator)
     if given.name in study.evaluator.model_graph.free:  # only relations name it: a bound, no value
         return None
-    low, high = sorted((given.value / FACTOR, given.value * FACTOR))
+    factor = WIDE if wide else FACTOR
+    low, high = sorted((given.value / factor, given.value * factor))
     if given.name in study.evaluator.model_graph.quantities:
         quantity = common_domain(study.evaluator.model_graph, given.name)
         if quantity.integer or quantity.exponent:
@@ -227,6 +243,7 @@ class SwitchPoint:
     """The nearest value of an input, on one side, at which another design is recommended.
 
     `design` is None if no design is good enough there; `settings` are its variables that differ.
+    If no design is good enough as the inputs are, `first` is true: here one is.
     """
 
     label: str
@@ -235,18 +252,24 @@ class SwitchPoint:
     value: float
     design: int | None
     settings: tuple[str, ...]
+    first: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The label, both values, the design and the variables that differ, in words."""
-        now, value = show_apart(self.now, self.value, self.unit or "1")
+        unit = self.unit or "1"
+        now, value = show_amount(self.now, unit), show_amount(self.value, unit)
+        if now == value:
+            now, value = show_apart(self.now, self.value, unit)
         design = "no design" if self.design is None else f"design {self.design}"
         return word_name(self.label), now, value, design, ", ".join(self.settings)
 
     def __str__(self) -> str:
-        label, now, value, design, _ = self.texts
+        label, _, value, design, settings = self.texts
         near = abs(self.value - self.now) <= _NEAR * abs(self.now)
-        return f"{label} {value} (now {now}): {design}{' (near tie)' if near else ''}"
+        then = f" ({value})" if self.first else f": {settings or design}"
+        change = show_relative_change(self.now, self.value, self.unit or "1")
+        return f"{label} {change}{then}{' (near tie)' if near else ''}"
 
 
 @dataclass(frozen=True)
@@ -268,7 +291,11 @@ class SwitchPoints:
     @property
     def lines(self) -> list[tuple[str, str]]:
         """All switch points with the variables that differ, as labels and texts."""
-        lines = [("switch point", f"{p}: {p.texts[-1]}") for p in self.points]
+        texts = [point.texts for point in self.points]
+        lines = [
+            ("switch point", f"{label} {value} (now {now}): {design}: {settings}")
+            for label, now, value, design, settings in texts
+        ]
         return [*lines, ("switch points", self._none)]
 
     @property
@@ -292,6 +319,7 @@ def find_switch_points(
     select: Select,
     thorough: bool = True,
     seconds: float = SECONDS,
+    none: bool = False,
 ) -> SwitchPoints | None:
     """Return the switch points of a recommended design; None if no input value may be off.
 
@@ -303,10 +331,14 @@ def find_switch_points(
         Whether they are searched although only some designs of the space are evaluated.
     seconds : float
         The processor seconds that the models may take, as an estimate.
+    none : bool
+        Whether no design is recommended, and this one is the nearest. Then every input value takes
+        other ones, and a switch point is where a design is recommended.
     """
     study = replace(study, evaluator=ignore_errors(study.evaluator))
     evaluator = study.evaluator
-    ranges = [(f, r[0]) for f in study.inputs if (r := input_range(study, f)) is not None]
+    inputs = [(f, input_range(study, f, none)) for f in study.inputs]
+    ranges = [(given, found[0]) for given, found in inputs if found is not None]
     if not ranges or isinstance(evaluator.space, TableSpace):
         return None
     candidates = _select_candidates(study, result, recommended, len(ranges))
@@ -341,7 +373,7 @@ def find_switch_points(
     every = np.arange(len(numbers))
     (own,) = find_rows([(ranges[0][0], ())], every)
     base = own[0] if own else None
-    if base is None or numbers[base] != recommended:
+    if not own or (base is not None if none else base is None or numbers[base] != recommended):
         return SwitchPoints((), "not searched: the middles of the inputs give another design")
     whole = {name for name, q in evaluator.model_graph.quantities.items() if q.integer}
     brackets = [
@@ -356,7 +388,8 @@ def find_switch_points(
         bracket.known = bracket.inside
     switching = [bracket for bracket in brackets if bracket.row != base]
     while switching:
-        some = np.unique([base, *(b.row for b in switching if b.row is not None)])
+        rows = [base, *(b.row for b in switching)]
+        some = np.unique([row for row in rows if row is not None])
         while narrowed := [(b, v) for b in switching if (v := b.between(_PARTS))]:
             seen = find_rows([(bracket.given, values) for bracket, values in narrowed], some)
             for (bracket, values), rows in zip(narrowed, seen, strict=True):
@@ -365,13 +398,15 @@ def find_switch_points(
         pairs = zip(switching, find_rows(sides, every), strict=True)
         switching = [bracket for bracket, rows in pairs if not bracket.confirm(rows[1:])]
 
+    start = int(np.flatnonzero(numbers == recommended)[0])
+
     def point(bracket: _Bracket) -> SwitchPoint:
-        given, row = bracket.given, base if bracket.row is None else bracket.row
-        pair = [{n: v[k] for n, v in labels.items()} for k in (base, row)]
+        given, row = bracket.given, start if bracket.row is None else bracket.row
+        pair = [{n: v[k] for n, v in labels.items()} for k in (start, row)]
         settings = tuple(map(str, list_settings(evaluator, *pair)))
         design = None if bracket.row is None else int(numbers[bracket.row])
         own = float(given.value)
-        return SwitchPoint(given.label, given.unit, own, bracket.outside, design, settings)
+        return SwitchPoint(given.label, given.unit, own, bracket.outside, design, settings, none)
 
     found = [point(bracket) for bracket in brackets if bracket.row != base]
     found.sort(key=lambda p: abs(p.value - p.now) / (abs(p.now) or 1.0))
@@ -389,7 +424,7 @@ class _Bracket:
 
     given: StudyInput
     integer: bool
-    base: int
+    base: int | None
     inside: float
     outside: float
     row: int | None

@@ -70,10 +70,15 @@ function buildWords(row) {
   const kernels = `${one ? `an ${word}` : `${word}s`} for ${listedWords(engines.map(kind === "kernel" ? counted : ({ title: kernel }) => kernel))}`;
   return kind === "kernel" ? `${kernels}${host.length ? `; keep ${listedWords(host)} on the host` : ""}` : `${kernels}${behind}${shared}`;
 }
+/* The options of a design in the words of their catalogs. */
+function aboutWords(row) {
+  const words = Object.entries(overview.abouts).filter(([name]) => !overview.idle.includes(name)).map(([name, abouts]) => [byName.get(name).values[row], abouts]);
+  return words.filter(([option, abouts]) => abouts[option]).map(([option, abouts]) => `${option}: ${abouts[option]}.`).join(" ");
+}
 function buildSentence() {
   const { row, role } = chosen;
   if (row === null) return ["No design on the front is left. Allow an option again."];
-  if (role === "recommended") return [`Build ${buildWords(row)}.`];
+  if (role === "recommended") return [`Build ${buildWords(row)}.`, small(aboutWords(row))];
   return [role === "missed" ? "No design on the front meets the bounds." : "Build nothing.", small(`${role === "missed" ? `The nearest is design ${designs[row]}` : `Design ${designs[row]} has the best ${worded(overview.main)}`}: ${buildWords(row)}.`)];
 }
 
@@ -98,6 +103,7 @@ function tile(objective, row) {
   return make("div", { class: "tile" },
     make("h3", { title: column.about }, worded(objective.name)),
     make("p", { class: "value" }, value, unit ? make("span", { class: "unit" }, ` ${unit}`) : null),
+    make("p", { class: "hint" }, column.about || ""),
     make("p", { class: "hint" }, [worded(condition || ""), direction === "maximize" ? "higher is better →" : "lower is better →"].filter(Boolean).join(" · ")),
     positionStrip(objective, row), make("p", { class: "hint" }, rankWords(objective, row)));
 }
@@ -121,11 +127,13 @@ function answerLines(row, isRecommended) {
   }
   if (row === data.start) {
     if (isRecommended) add("Choice", overview.reason), add("Next step", overview.next_step);
-    add("No engine", overview.baseline);
+    if (overview.baseline) add("No engine", `all on the host: ${overview.baseline}`);
+    if (!isRecommended) add(overview.bounds.length ? "Met at" : "Beneficial at", overview.nearest);
   }
-  const [check] = overview.assumptions;
+  const checks = overview.assumptions.slice(0, 2).map((check) => `${check.label} ${check.range_text}: ${row === data.start && check.effect ? check.effect : `the front shifts by ${check.shown}`}`);
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
-  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", check ? `${check.label} ${check.range}: ${row === data.start && check.effect ? check.effect : `the front shifts by ${check.shown}`}` : "", overview.nearest ? `the recommendation changes at ${overview.nearest}` : ""].filter(Boolean).join("; "));
+  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", ...checks].filter(Boolean).join("; "));
+  if (row === data.start && isRecommended) add("Changes at", overview.nearest);
   return lines;
 }
 /* The constraint of which the design leaves least. */

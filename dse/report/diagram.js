@@ -15,7 +15,7 @@ const heightOf = (lines) => 30 + lineHeight * lines.length;
 function diagram(row) {
   const { engines, host, rest } = enginesOf(row), linkColumn = byName.get(overview.link), { all, each } = sharersOf(row);
   const linkBusy = utilizationOf("link", row), hasLink = Boolean(linkColumn) || Boolean(linkBusy);
-  const hostLines = [all, ...host.map((kernel) => `runs ${kernel}`), utilizationOf("host", row)].filter(Boolean);
+  const hostLines = [all, overview.clock, ...host.map((kernel) => `runs ${kernel}`), utilizationOf("host", row)].filter(Boolean);
   const linkLines = [linkColumn && linkColumn.name !== "interface" ? worded(linkColumn.name) : "", linkBusy].filter(Boolean), busy = utilizationOf("engine", row);
   const single = !overview.blocks.length || overview.blocks[0][1] === "engine";
   const engineLines = engines.map((engine) => [...engine.lines, ...(single || engines.length === 1 ? [...rest, each ? `${engine.count > 1 ? "each " : ""}shared by ${each}` : "", busy] : [])].filter(Boolean).slice(0, 8));

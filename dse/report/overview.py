@@ -35,6 +35,7 @@ _LINK_WORDS = ("interface", "link", "medium", "shared_level", "shared_cache")
 """Words in the names of quantities that the entries of a link set."""
 _ENGINE_WORDS = ("engine", "accelerator")
 _SHARERS = ("total_streams", "cores", "streams")  # inputs that count who calls the engines
+_NEAREST = 3  # switch points on the first screen
 _ASSUMPTIONS = 8  # rows of the tornado chart
 _MIN_SHIFT = 0.0005  # of the front: smaller front shifts are not shown
 _STOPPED = {
@@ -83,6 +84,8 @@ class Overview:
         The variable whose option is the link; empty if none is.
     sharers : (str, float)
         The word and the count of the callers, such as ``("streams", 64)``.
+    clock : str
+        The clock of the host; empty if the study has none.
     engines : mapping of int to float
         By number of a design on the front: the count of engines, if a model computes it.
     flags : sequence of str
@@ -92,13 +95,15 @@ class Overview:
     assumptions : sequence of mapping
         Input values that may be off, by falling front shift, with their switch points.
     nearest : str
-        The nearest switch point in words; empty if none is known.
+        The nearest switch points in words; empty if none is known.
     searched : sequence of str
         Which designs were evaluated for switch points.
     assumed : str
         The fraction of input values that are assumed, in words.
     idle : sequence of str
         The variables without effect on the recommended design.
+    abouts : mapping of str to mapping of str to str
+        By variable and option: the description of a catalog's entry.
     reason, baseline, next_step : str
         Why the recommended design is it, the objectives without an engine, and the next step.
     """
@@ -111,6 +116,7 @@ class Overview:
     blocks: Sequence[Block] = ()
     link: str = ""
     sharers: tuple[str, float] = ("", 0.0)
+    clock: str = ""
     engines: Mapping[int, float] = field(default_factory=dict)
     flags: Sequence[str] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -119,6 +125,7 @@ class Overview:
     searched: Sequence[str] = ()
     assumed: str = ""
     idle: Sequence[str] = ()
+    abouts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reason: str = ""
     baseline: str = ""
     next_step: str = ""
@@ -152,6 +159,7 @@ def make_overview(
         blocks=_blocks(study),
         link="" if study.kernels is not None else _link(evaluator),
         sharers=sharers,
+        clock=show(*result.constants["clock"]) if "clock" in result.constants else "",
         engines=_engines(evaluator, result),
         flags=_flags(evaluator),
         limits=_limits(evaluator, result),
@@ -160,6 +168,7 @@ def make_overview(
         searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
         assumed=_assumed(inputs),
         idle=answer.idle,
+        abouts=_abouts(evaluator),
         reason=answer.fields.get("why", ""),
         baseline=answer.fields.get("build nothing", ""),
         next_step=answer.next_step,
@@ -183,12 +192,14 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "blocks": [[block.variable, block.kind] for block in overview.blocks],
         "link": overview.link,
         "sharers": list(overview.sharers),
+        "clock": overview.clock,
         "flags": list(overview.flags),
         "limits": json_value(overview.limits),
         "assumptions": list(overview.assumptions),
         "nearest": overview.nearest,
         "searched": list(overview.searched),
         "idle": list(overview.idle),
+        "abouts": overview.abouts,
         "reason": overview.reason,
         "baseline": overview.baseline,
         "next_step": overview.next_step,
@@ -241,6 +252,11 @@ def _engines(evaluator: Evaluator, result: Result) -> dict[int, float]:
     return dict(zip(front.index.tolist(), counts.tolist(), strict=True))
 
 
+def _abouts(evaluator: Evaluator) -> dict[str, Mapping[str, str]]:
+    variables = evaluator.space.variables
+    return {n: v.abouts for n, v in variables.items() if isinstance(v, Choice) and v.abouts}
+
+
 def _flags(evaluator: Evaluator) -> list[str]:
     quantities = evaluator.model_graph.quantities
     return [
@@ -278,6 +294,7 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
                 "label": label,
                 "value": show(given.value, unit),
                 "provenance": given.provenance,
+                "range_text": check.range_text,
                 "range": " to ".join(show(end, unit) for end in check.ends),
                 "shift": check.shift,
                 "shown": show_percent(check.shift, 2),
@@ -290,12 +307,9 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
 
 
 def _nearest(inputs: InputProvenance) -> str:
-    """Return the nearest switch point with the values of its input."""
+    """Return the nearest switch points."""
     points = [p for each in inputs.changes if isinstance(each, SwitchPoints) for p in each.points]
-    if not points:
-        return ""
-    label, now, value, design, _ = points[0].texts
-    return f"{label} {value} (now {now}): {design}"
+    return "; ".join(map(str, points[:_NEAREST]))
 
 
 def _assumed(inputs: InputProvenance) -> str:

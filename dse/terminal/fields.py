@@ -35,19 +35,12 @@ LABEL = 14
 _BUILT = "recommended"
 _ROLES = (_BUILT, "nearest")
 _RUN, _EXPLANATION = 18, 30  # lines
-_MOST = {"Bottleneck": 2, "Next step": 3, "Confidence": 2, "Changes at": 2}  # lines of fields
+_MOST = 3  # lines of a field below the table
 _SHORTENED = (
-    *(
-        "Next step",
-        "Changes at",
-        "Confidence",
-        "Next step",
-        "Bottleneck",
-        "Changes at",
-        "Notes",
-        "Worse",
-    ),
+    *("No engine", "Worse", "Changes at", "Beneficial at", "Met at"),
+    *("Confidence", "Next step", "Bottleneck"),
 )
+_DROPPED = ("Changes at", "Notes", "Worse")
 _VERDICT = ("feasible", "on the front", "target", "benefit", "violation", "repair")
 _KERNELS = 6  # lines of kernels
 _WHAT_IF = 8  # rows of a what-if table
@@ -142,15 +135,17 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
     if result.target is not None:
         lines += make_field("Target", result.target.words[0], width, 2)
     fields = dict(answer["fields"]) if answer else {}
-    switch_points = fields.get("switch points", LATER)
+    switch_points = fields.get("switch points", "").replace(LATER, "")
+    otherwise = "Beneficial at" if result.target is None else "Met at"
     notes = f"{plural(len(result.notes), 'note')}: run with --verbose, or see the report"
     texts = {
         "No engine": fields.get("build nothing", ""),
         "Worse": fields.get("worse than nothing built", ""),
         "Bottleneck": "; ".join(filter(None, (fields.get("limits"), fields.get("bottleneck")))),
+        otherwise: "" if answer.get("beneficial") else switch_points,
         "Next step": answer["next_step"] if answer else "",
         "Confidence": _describe_confidence(fields),
-        "Changes at": "" if switch_points == LATER else switch_points,
+        "Changes at": switch_points if answer.get("beneficial") else "",
         "Notes": notes if result.notes else "",
     }
     lines += _fit_fields(texts, _RUN - 2 - len(lines), width)
@@ -158,13 +153,12 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
 
 
 def _fit_fields(texts: Mapping[str, str], room: int, width: int) -> list[str]:
-    """Return fields in at most so many lines; the labels in `_SHORTENED` lose lines first."""
-    sizes = {label: _MOST.get(label, 1) for label in texts}
-    for label in _SHORTENED:
-        fields = [make_field(n, text, width, sizes[n]) for n, text in texts.items() if sizes[n]]
-        if sum(map(len, fields)) <= room:
-            break
-        sizes[label] -= 1
+    """Return fields in at most so many lines: they lose lines in turn, and the last are dropped."""
+    sizes = {n: len(make_field(n, text, width, _MOST)) for n, text in texts.items()}
+    for least, labels in ((2, _SHORTENED), (1, _SHORTENED), (0, _DROPPED)):
+        for label in labels:
+            if sum(sizes.values()) > room:
+                sizes[label] = min(sizes.get(label, 0), least)
     return [
         line
         for label, text in texts.items()
@@ -191,9 +185,10 @@ def _describe_search(result: Result) -> tuple[str, str]:
 
 
 def _describe_confidence(fields: Mapping[str, str]) -> str:
-    """Return the input value to check first with its effect, and how many are assumed."""
-    inputs, check = (fields.get(name, "").split(";")[0] for name in ("inputs", "check first"))
-    return "; ".join(filter(None, (check.rsplit(" (", 1)[0], inputs)))
+    """Return how many input values are assumed, and those to check first with their effects."""
+    inputs = fields.get("inputs", "").split(";")[0]
+    first, *more = (c.rsplit(" (", 1)[0] for c in fields.get("check first", "").split("; "))
+    return "; ".join(filter(None, (first, inputs, *more[:1])))
 
 
 def _label_search(certificate: Certificate) -> str:

@@ -104,9 +104,9 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     """
     a, cpu, memory = architecture, ~moved, memory_latencies(architecture)
     controls, registers = graph.controls, graph.registers
-    execution = _sum(graph.operations[cpu], a.cpu_costs) * float(a.cpu_efficiency)
+    execution = _sum(graph.operations[cpu], a.cpu_costs) * float(a.cpu_instruction_time)
     there = _sum(graph.operations[moved], a.accelerator_costs)
-    execution += there * float(a.accelerator_efficiency)
+    execution += there * float(a.accelerator_instruction_time)
     access = _sum(graph.hits[cpu], memory.cpu) + _sum(graph.hits[moved], memory.accelerator)
     crossing = _crossing_time(graph.crossings, moved, memory)
     factor = float(a.interface_latency_factor)
@@ -171,7 +171,9 @@ def block_times(graph: Graph, architecture: Architecture) -> Array:
     They add up to :func:`cpu_time`.
     """
     memory = np.array(memory_latencies(architecture._replace(shared_level=3.0)).cpu)
-    costs = np.array(architecture.cpu_costs, dtype=np.float64) * float(architecture.cpu_efficiency)
+    costs = np.array(architecture.cpu_costs, dtype=np.float64) * float(
+        architecture.cpu_instruction_time
+    )
     return np.asarray(graph.operations @ costs + graph.hits @ memory)
 
 
@@ -184,4 +186,4 @@ def theoretical_time(graph: Graph, architecture: Architecture) -> float:
     a = architecture
     access = _sum(graph.hits, memory_latencies(a._replace(shared_level=3.0)).cpu)
     operations = _sum(graph.operations, a.accelerator_costs)
-    return operations * float(a.accelerator_efficiency) + access
+    return operations * float(a.accelerator_instruction_time) + access

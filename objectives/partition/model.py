@@ -28,7 +28,7 @@ _NOT_OF_THE_CPU = (
     " =control_latency =register_push_latency =register_pull_latency"
 )
 _ON_CPU, _ON_ACCELERATOR = (
-    [f"{core}_efficiency", *(f"{core}_{name}_cost" for name in COSTED)]
+    [f"{core}_instruction_time", *(f"{core}_{name}_cost" for name in COSTED)]
     for core in ("cpu", "accelerator")
 )
 
@@ -87,7 +87,7 @@ class Greedy:
         Array,
         Quantity("1", "speedup of everything on the accelerator, at no cost of interface", low=0.0),
     ]
-    area_used: Annotated[
+    size_used: Annotated[
         Array,
         Quantity(
             "instruction", "instructions of the blocks on the accelerator", low=0.0, worth=0.0

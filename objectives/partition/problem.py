@@ -157,8 +157,8 @@ def make_problem(
     """
     a, memory = architecture, memory_latencies(architecture)
     saved = np.subtract(memory.accelerator, memory.cpu)
-    slower = np.array(a.accelerator_costs, float) * float(a.accelerator_efficiency)
-    slower -= np.array(a.cpu_costs, float) * float(a.cpu_efficiency)
+    slower = np.array(a.accelerator_costs, float) * float(a.accelerator_instruction_time)
+    slower -= np.array(a.cpu_costs, float) * float(a.cpu_instruction_time)
     cost = graph.operations @ slower + graph.hits @ saved
     most = 2.0 * float(-cost[graph.movable & (cost < 0)].sum()) if capped else np.inf
     cost = np.minimum(cost, most)

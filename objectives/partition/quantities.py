@@ -149,7 +149,7 @@ class Architecture(NamedTuple):
     shared_penalty: Annotated[
         Floats, _drawback("cycle", "latency that sharing adds to a shared cache", (0.0, 3.0))
     ] = 0.0
-    accelerator_efficiency: Annotated[
+    accelerator_instruction_time: Annotated[
         Floats,
         Quantity(
             "cycle/instruction",
@@ -164,7 +164,7 @@ class Architecture(NamedTuple):
         Floats,
         _drawback("1", "factor on the three latencies between CPU and accelerator", (0.25, 4.0)),
     ] = 1.0
-    cpu_efficiency: Annotated[
+    cpu_instruction_time: Annotated[
         Floats,
         Quantity(
             "cycle/instruction",
@@ -205,12 +205,12 @@ class Architecture(NamedTuple):
 
     @property
     def cpu_costs(self) -> tuple[Floats, ...]:
-        """The `cpu_efficiency` per instruction: of instructions without a class, then of COSTED."""
+        """Factors of `cpu_instruction_time`: of instructions without a class, then of COSTED."""
         return (1.0, *(getattr(self, f"cpu_{name}_cost") for name in COSTED))
 
     @property
     def accelerator_costs(self) -> tuple[Floats, ...]:
-        """How many `accelerator_efficiency` it takes."""
+        """The same factors of `accelerator_instruction_time`."""
         return (1.0, *(getattr(self, f"accelerator_{name}_cost") for name in COSTED))
 
     @property

@@ -27,7 +27,7 @@ from objectives.partition.quantities import Workloads
 
 AXES = {
     "accelerator_size": "accelerator size [instruction]",
-    "accelerator_efficiency": "accelerator's time for an instruction [cycle]",
+    "accelerator_instruction_time": "accelerator's time for an instruction [cycle]",
     "interface_latency_factor": "factor on the interface's latencies",
 }
 DEFAULTS = {
@@ -265,7 +265,7 @@ def _along(axis: str, varied: pd.DataFrame, penalty: float) -> Lines:
     lines = [(str(name), mean.index.to_numpy(), mean[name].to_numpy()) for name in mean]
     title = f"Along {axis.replace('_', ' ')}, penalty of {penalty:g}"
     note = "Below 1: the penalty costs more than the accelerator gains."
-    log = axis != "accelerator_efficiency"
+    log = axis != "accelerator_instruction_time"
     return Lines(title, AXES[axis], "mean speedup", lines, log_x=log, note=note)
 
 
@@ -309,7 +309,7 @@ def _answer(
     r = compared.reference
     where = (
         f"Accelerator of {r['accelerator_size']:g} instructions at "
-        f"{r['accelerator_efficiency']:g} cycles each, interface latencies times "
+        f"{r['accelerator_instruction_time']:g} cycles each, interface latencies times "
         f"{r['interface_latency_factor']:g}; {len(compared.profiles.names)} programs."
     )
     first, last, reached = _best(before), _best(after), select_penalty(greedy, high)["mean"]

@@ -219,9 +219,31 @@ def test_designs_for_which_a_model_raises_are_infeasible() -> None:
 
 def test_a_near_tie_is_named_and_close_values_differ() -> None:
     near = SwitchPoint("granularity", "B", 2048.0, 2047.6, 3, ())
-    assert str(near) == "granularity 2,047.6 B (now 2,048 B): design 3 (near tie)"
-    far = SwitchPoint("granularity", "B", 2048.0, 1800.0, 3, ())
-    assert str(far) == "granularity 1,800 B (now 2,048 B): design 3"
+    assert str(near) == "granularity −0.0195 %: design 3 (near tie)"
+    assert near.texts[1:3] == ("2,048 B", "2,047.6 B")
+    far = SwitchPoint("granularity", "B", 2048.0, 1536.0, 3, ("lanes 2 → 4",))
+    assert str(far) == "granularity −25 %: lanes 2 → 4"
+
+
+def test_if_nothing_is_beneficial_the_points_are_where_a_design_is() -> None:
+    """LogCA: one design, whose speedup C g / (o + L + C g / A) is 1 at each point."""
+    made = {
+        "study": {"name": "calls", "models": ["objectives.logca:offload"]},
+        "inputs": {
+            **{"granularity": 10.0, "computational_index": 8.0, "complexity": 1.0},
+            **{"overhead": 40.0, "latency": 80.0, "acceleration": 4.0},
+        },
+        "space": {"latency_per_byte": {"values": [0.0]}},
+        "objective": [{"maximize": "speedup"}],
+    }
+    study = dse.from_mapping(made)
+    found = found_in(study, study.run(workers=1))
+    values = {point.label: point.value for point in found.points}
+    # C g (1 − 1/A) = o + L, where 60 is less than 120
+    expected = {"granularity": 20.0, "computational_index": 16.0, "latency": 20.0}
+    assert values == pytest.approx(expected, rel=3e-4)
+    assert all(point.first and point.design == 0 for point in found.points)
+    assert str(found.points[0]).endswith(")")
 
 
 def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_overhead_of_the_shared_memory_gpu_follows_from_its_cut_offs() -> None:
 
 # Kenter, Platzner, Plessl and Kauschke, 2010, Table I
 TABLE_I: dict[str, dict[str, float]] = {
-    "cycle/instruction": {"cpu_efficiency": 1.0, "accelerator_efficiency": 0.5},
+    "cycle/instruction": {"cpu_instruction_time": 1.0, "accelerator_instruction_time": 0.5},
     "cycle": {
         **{"control_latency": 2, "register_push_latency": 1, "register_pull_latency": 3},
         **{"level1_latency": 3, "level2_latency": 15, "memory_latency": 200},

@@ -234,7 +234,7 @@ def test_blocks_take_the_time_of_the_cpu_and_sizes_end_with_all_that_could_move(
     assert written["space"]["accelerator_size"]["values"] == list_sizes(
         int(graph.area[graph.movable].sum())
     )
-    machine = Architecture(level1_latency=2.0, cpu_efficiency=1.5)
+    machine = Architecture(level1_latency=2.0, cpu_instruction_time=1.5)
     assert block_times(graph, machine).sum() == pytest.approx(float(cpu_time(graph, machine)))
     # Table I, the model's defaults, stands in the study
     for name, value in Architecture()._asdict().items():

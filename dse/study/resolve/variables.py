@@ -59,9 +59,9 @@ def resolve_variables(
             rows = _resolve_rows(scope, place, table, entries.get(place))
             if rows:
                 rows_of[key] = rows
-                variable = Choice(
-                    {o: {n: float(v.value) for n, v in row.items()} for o, row in rows.items()}
-                )
+                numbers = {o: {n: float(v.value) for n, v in r.items()} for o, r in rows.items()}
+                found = entries.get(place)
+                variable = Choice(numbers, abouts=found.abouts if found is not None else {})
         elif isinstance(table, SubsetsTable):
             variable = _resolve_subsets(scope, place, table, inputs)
         elif scope.knows(place, key, "variable"):

@@ -52,7 +52,7 @@ def test_the_estimate_is_the_paper_s_sum_by_sum(name: str, workloads: Workloads)
         for penalty in (0.0, 1.0):
             moved = program.movable & (rng.random(len(program)) < rng.uniform(0.1, 0.9))
             a = organisation(row, penalty)._replace(
-                accelerator_efficiency=0.4,
+                accelerator_instruction_time=0.4,
                 interface_latency_factor=3.0,
                 register_pull_latency=5.0,
                 **{f"{core}_{kind}_cost": cost for (core, kind), cost in COSTS.items()},
@@ -189,7 +189,7 @@ def test_designs_outside_the_domain_are_nan_and_the_others_as_ever(workloads: Wo
     for column in vars(found).values():
         assert np.isnan(column).tolist() == [False, True, True, True, False, False, True]
     assert found.speedup[5] > found.speedup[0] > 1
-    assert found.area_used[5] == found.area_used[5].round() > 64
+    assert found.size_used[5] == found.size_used[5].round() > 64
     assert np.isnan(optimal(workloads, 0, cache_configuration=1).speedup)
     assert np.isnan(optimal(workloads, 0, interface_latency_factor=1e300).speedup)
 
@@ -212,8 +212,8 @@ def test_outputs_agree_with_each_other(workloads: Workloads) -> None:
         "accelerator_size": 2.0 ** rng.integers(3, 9, 60),
     }
     best, quick = optimal(workloads, program, **given), greedy(workloads, program, **given)
-    assert (best.area_used <= given["accelerator_size"]).all()
-    assert (quick.area_used <= given["accelerator_size"]).all()
+    assert (best.size_used <= given["accelerator_size"]).all()
+    assert (quick.size_used <= given["accelerator_size"]).all()
     assert best.speedup == pytest.approx(best.cpu_time / best.accelerated_time)
     assert best.greedy_speedup == pytest.approx(quick.speedup, rel=1e-12)
     assert (best.greedy_gap >= 0).all() and (best.greedy_gap > 1e-3).any()

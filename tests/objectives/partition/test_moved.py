@@ -112,7 +112,7 @@ def test_the_time_of_a_block_is_what_the_program_saves_without_it() -> None:
     for block in range(len(graph)):
         moved = none.copy()
         moved[block] = True
-        free = machine._replace(accelerator_efficiency=0.0)
+        free = machine._replace(accelerator_instruction_time=0.0)
         saved = before - float(estimate(graph, moved, free).accelerated_time)
         assert alone[block] - memory[block] == pytest.approx(saved, abs=1e-6)
 

@@ -109,7 +109,9 @@ def test_the_front_is_that_of_all_designs(small: Ran, workloads: Workloads) -> N
 
 
 def test_shares_are_those_of_each_design_alone(workloads: Workloads) -> None:
-    compared = Comparison(workloads, ORGANISATIONS, (0.0, 1.0), {"accelerator_efficiency": 0.25})
+    compared = Comparison(
+        workloads, ORGANISATIONS, (0.0, 1.0), {"accelerator_instruction_time": 0.25}
+    )
     found = speedup_fractions(compared, "accelerator_size", [40.0])
     assert len(found) == 5 * 2 * 6
     for name, penalty, program in (("SL1", 1.0, 4), ("SL2+", 0.0, 1), ("SMM+", 1.0, 3)):
@@ -118,7 +120,11 @@ def test_shares_are_those_of_each_design_alone(workloads: Workloads) -> None:
             & (found.penalty == penalty)
             & (found.program == NAMES[program])
         ]
-        values = {**ORGANISATIONS[name], "shared_penalty": penalty, "accelerator_efficiency": 0.25}
+        values = {
+            **ORGANISATIONS[name],
+            "shared_penalty": penalty,
+            "accelerator_instruction_time": 0.25,
+        }
         speedup = _speedup(workloads, program, values, 40)
         graph = workloads.graphs[program][0]
         latencies = graph.hits.sum(axis=0) @ [3.0, 15.0, 200.0]
@@ -193,7 +199,7 @@ def test_a_study_without_organisations_compares_its_own(tmp_path: Path) -> None:
         "inputs": {"profiles": profile, "workload": 0, "shared_level": 3},
         "space": {
             "accelerator_size": {"values": [32, 64]},
-            "accelerator_efficiency": {"values": [0.5]},
+            "accelerator_instruction_time": {"values": [0.5]},
         },
         "objective": [{"maximize": "speedup"}, {"minimize": "accelerator_size"}],
         "report": {"sections": ["objectives.partition.report:integration"]},

@@ -38,8 +38,8 @@ def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np
     on_cpu, on_acc = graph.hits @ memory.cpu, graph.hits @ memory.accelerator
     for kind, count in zip(("", *COSTED), graph.operations.T, strict=True):
         cpu, acc = (getattr(a, f"{core}_{kind}_cost", 1.0) for core in ("cpu", "accelerator"))
-        on_cpu = on_cpu + count * cpu * a.cpu_efficiency
-        on_acc = on_acc + count * acc * a.accelerator_efficiency
+        on_cpu = on_cpu + count * cpu * a.cpu_instruction_time
+        on_acc = on_acc + count * acc * a.accelerator_instruction_time
     found = (1 - x) @ on_cpu + x @ on_acc
     scale = a.interface_latency_factor
     for one, two, count in zip(*graph.controls, strict=True):
@@ -100,7 +100,7 @@ def test_the_optimum_holds_beside_costs_of_any_size() -> None:
         graph = dataclasses.replace(graph, movable=rng.random(len(graph)) > 0.01)
         wide = [name for name in Architecture._fields if name.endswith("_cost")]
         drawn = {n: 10 ** rng.uniform(-6, 6) for n in wide if rng.random() < 0.5}
-        wide = ["register_push_latency", "accelerator_efficiency", "cpu_efficiency"]
+        wide = ["register_push_latency", "accelerator_instruction_time", "cpu_instruction_time"]
         drawn |= {n: 10 ** rng.uniform(-6, 11.9) for n in wide if rng.random() < 0.3}
         wide = ["interface_latency_factor", "control_latency"]
         drawn |= {n: 10 ** rng.uniform(6, 11.9) for n in wide if rng.random() < 0.8}

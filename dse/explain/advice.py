@@ -365,9 +365,9 @@ def _front_change(front: Front, before: Array, row: int) -> Change:
 def find_steps(
     evaluator: Evaluator, result: Result, design: int, among: NDArray[np.bool_]
 ) -> dict[str, str]:
-    """Return, by wanted improvement, the cheapest design that is a tenth better in an objective.
+    """Return, by wanted improvement, the best trade that is a tenth better in an objective.
 
-    The cheapest has the least sum of the fractions by which the other objectives get worse. An
+    The best trade has the largest product of the factors by which objectives get better. An
     objective that is 0 or infinite has no fraction, and no step.
 
     Parameters
@@ -380,9 +380,11 @@ def find_steps(
     front, signs, steps = result.front, result.front.signs, dict[str, str]()
     own = front.points[front.designs.index.get_loc(design)]
     points = np.where(among[:, None], front.points, np.inf)
-    with np.errstate(all="ignore"):
-        worse = (points - own) / np.abs(own)
-    prices = np.nan_to_num(np.where(points <= own, 0.0, worse), nan=np.inf, posinf=np.inf)
+    gains = [
+        gain_factor(o, *(values * sign for values in (own[i], points[:, i])))
+        for i, (o, sign) in enumerate(zip(front.objectives, signs, strict=True))
+    ]
+    trades = multiply_factors(np.stack(gains, axis=1))
     for i, objective in enumerate(front.objectives):
         rows = np.flatnonzero(points[:, i] <= own[i] - STEP * abs(own[i]))
         if not np.isfinite(own[i]) or own[i] == 0.0 or not (len(rows) or among.all()):
@@ -391,8 +393,7 @@ def find_steps(
         best = show_amount(float(front.points[:, i].min() * signs[i]), objective.unit)
         text = f"no design on the front, the best is {best}"
         if len(rows):
-            price = np.delete(prices[rows], i, axis=1).sum(axis=1)
-            row = int(rows[np.lexsort((worse[rows, i], price))[0]])
+            row = int(rows[np.argmax(trades[rows])])
             numbers = design, int(front.designs.index[row])
             settings = list_settings(evaluator, *(design_values(result, n) for n in numbers))
             change = replace(_front_change(front, own * signs, row), settings=settings)

@@ -213,7 +213,7 @@ class Explanation:
         if not found:
             return ""
         first = min(found, key=lambda s: (s.set_by == STUDY, -s.gain))
-        changed = f"with {word_name(first.label)} {' → '.join(first.shown)}"
+        changed = f"strongest input: {word_name(first.label)} {' → '.join(first.shown)}"
         values = (show_amount(v, self.units[objective]) for v in (first.before, first.after))
         return f"{changed}, {word_name(objective)} {' → '.join(values)}"
 
@@ -357,7 +357,7 @@ def _describe_limits(result: Result, number: int, largest: str) -> str:
     busy = result.designs.get(_ENGINE_USE)
     if not largest or busy is None or not busy.get(number, 1.0) < _SELDOM:
         return largest
-    return f"{largest} (latency; engine {show_percent(busy[number], 2)} busy)"
+    return f"call latency (engine {show_percent(busy[number], 2)} busy): {largest}"
 
 
 def explanation_cost(study: ResolvedStudy, result: Result) -> int:

@@ -7,6 +7,7 @@ as the range of measured siblings. An assumed input value without a range is hal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.table_space import TableSpace
@@ -28,7 +30,7 @@ from dse.explain.switch_points import (
 )
 from dse.model.quantity import Array
 from dse.model.section import Section, Table
-from dse.model.values import json_value, show, show_amount, show_percent, word_name
+from dse.model.values import join_words, json_value, show, show_amount, show_percent, word_name
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
 from dse.study.schema import PROVENANCES, Provenance, worst_provenance
@@ -51,6 +53,41 @@ _HOW = (
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """An objective of the recommended design while an input takes the bounds of its range.
+
+    Parameters
+    ----------
+    objective : Objective
+        The objective.
+    own : float
+        Its value with all inputs as they are.
+    ends : (float, float)
+        Its values at both bounds.
+    feasible : (bool, bool)
+        Whether the design is feasible there.
+    """
+
+    objective: Objective
+    own: float
+    ends: tuple[float, float]
+    feasible: tuple[bool, bool]
+
+    @property
+    def change(self) -> float:
+        """The larger change as a fraction."""
+        changes = np.abs(relative_change(np.array([self.own, self.own]), np.array(self.ends)))
+        return float(np.nan_to_num(changes, nan=1.0).max())
+
+    def __str__(self) -> str:
+        texts = [
+            show_amount(value, self.objective.unit) if ok else "not feasible"
+            for value, ok in zip(self.ends, self.feasible, strict=True)
+        ]
+        return f"{word_name(self.objective.name)} {' to '.join(texts)}"
+
+
+@dataclass(frozen=True)
 class Check:
     """An input value that may be off, and what that does.
 
@@ -67,9 +104,9 @@ class Check:
         The front shift at the worse bound; see `front_distance`.
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
-    effect : str
-        The main objective of the recommended design at both bounds, or if it stays the same, the
-        objective that changes most; empty if all stay the same.
+    outcomes : tuple of Outcome
+        The objectives of the recommended design at both bounds, the main one first; empty if
+        nothing is recommended.
     """
 
     given: StudyInput
@@ -77,7 +114,14 @@ class Check:
     law: str
     shift: float
     objective: str
-    effect: str = ""
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def effect(self) -> str:
+        """The main objective at both bounds; if it stays the same, the most changed objective."""
+        changed = [each for each in self.outcomes if each.change > 0 or not all(each.feasible)]
+        main = [each for each in self.outcomes[:1] if each.change > 0]
+        return str(max(main or changed, key=lambda each: each.change)) if changed else ""
 
     @property
     def range_text(self) -> str:
@@ -156,26 +200,52 @@ def _check(
     sizes = np.nan_to_num(changes, nan=1.0).mean(axis=0) if len(fronts[0]) else np.zeros(1)
     most = int(np.argmax(sizes))
     objective = evaluator.objectives[most].name if sizes[most] > 0 else ""
-    effect = _describe_effect(evaluator, values[:, 0], valid[:, 0]) if recommended else ""
-    return Check(given, ends, law, max(shifts), objective, effect)
+    outcomes = _outcomes(evaluator, values[:, 0], valid[1:, 0]) if recommended else ()
+    return Check(given, ends, law, max(shifts), objective, outcomes)
 
 
-def _describe_effect(evaluator: Evaluator, values: Array, valid: NDArray[np.bool_]) -> str:
-    """Return an objective of a design at both bounds of an input value, as `Check` has it.
-
-    The first value is that of the input value itself.
-    """
-    main = evaluator.objectives.index(main_objective(evaluator))
-    changes = np.nan_to_num(np.abs(relative_change(values[:1], values[1:])), nan=1.0).max(axis=0)
-    most = main if changes[main] > 0 else int(np.argmax(changes))
-    if not changes[most] > 0 and valid.all():
-        return ""
-    column, shown = values[:, most], evaluator.objectives[most]
-    texts = [
-        show_amount(float(value), shown.unit) if ok else "not feasible"
-        for value, ok in zip(column[1:], valid[1:], strict=True)
+def _outcomes(
+    evaluator: Evaluator, values: Array, feasible: NDArray[np.bool_]
+) -> tuple[Outcome, ...]:
+    """Return the objectives of a design at both bounds; the first values are its own."""
+    low, high = feasible.tolist()
+    main = main_objective(evaluator)
+    outcomes = [
+        Outcome(o, own, (first, last), (low, high))
+        for o, (own, first, last) in zip(evaluator.objectives, values.T.tolist(), strict=True)
     ]
-    return f"{word_name(shown.name)} {' to '.join(texts)}"
+    return tuple(sorted(outcomes, key=lambda each: each.objective != main))
+
+
+def describe_spread(checks: Sequence[Check]) -> str:
+    """Return how far the objectives of the recommended design move if any one input is off.
+
+    The inputs that move each objective most are named, and those that make the design infeasible.
+    """
+    texts, designs = [], [check.outcomes for check in checks if check.outcomes]
+    for outcomes in zip(*designs, strict=True):
+        values = [
+            value
+            for each in outcomes
+            for value, ok in zip(each.ends, each.feasible, strict=True)
+            if ok and not np.isnan(value)
+        ]
+        most = int(np.argmax([each.change for each in outcomes]))
+        if not outcomes[most].change > 0 or not values:
+            continue
+        shown = outcomes[most].objective
+        low, high = (show_amount(f([*values, outcomes[most].own]), shown.unit) for f in (min, max))
+        label = word_name(checks[most].given.label)
+        texts.append(f"{word_name(shown.name)} {low} to {high} ({label})")
+    failing = [
+        word_name(check.given.label)
+        for check in checks
+        if check.outcomes and not all(check.outcomes[0].feasible)
+    ]
+    if failing:
+        more = [f"{len(failing) - _CHECKED} more"] if len(failing) > _CHECKED else []
+        texts.append(f"not feasible: {join_words([*failing[:_CHECKED], *more], 'or')}")
+    return ", ".join(texts)
 
 
 _SMALLEST = np.finfo(np.float64).smallest_subnormal
@@ -281,6 +351,8 @@ class InputProvenance:
         none = "no input value shifts the front" if self.checks else ""
         check = "; ".join(first) or none
         fields = {"inputs": inputs} | ({"check first": check} if check else {})
+        if spread := describe_spread(self.checks):
+            fields["one input off"] = spread
         return fields | {
             label: text for each in self.changes for label, text in each.fields.items()
         }

@@ -229,7 +229,7 @@ class Answer:
         The recommended design first, then runners-up; only the nearest if nothing is beneficial;
         none without a front.
     steps : mapping of str to str
-        By wanted improvement: the cheapest design that is a tenth better in an objective.
+        By wanted improvement: the best trade that is a tenth better in an objective.
     confidence : mapping of str to str
         By label: the robustness of the recommended design if inputs are uncertain, the provenance
         of the input values, and those to check before building.
@@ -257,7 +257,9 @@ class Answer:
         """The change of a variable that is a better compromise, else the first of `steps`."""
         if not self.beneficial:
             return ""
-        step = next((f"{wanted}: {change}" for wanted, change in self.steps.items()), "")
+        wanted, step = next(iter(self.steps.items()), ("", ""))
+        if step and "(design" not in step:  # there is none
+            step = f"{wanted}: {step}"
         return self.fields.get("change") or step
 
     def __str__(self) -> str:
@@ -399,13 +401,19 @@ def _describe_no_accelerator(
             value = float(objective.reduced(found, 1)[0])
         if value is not None:
             texts.append(f"{word_name(objective.name)} {show_amount(value, objective.unit)}")
+    return ", ".join(
+        [*texts, *([f"at {size}"] if texts and (size := describe_size(study)) else [])]
+    )
+
+
+def describe_size(study: ResolvedStudy) -> str:
+    """Return the size of a call, on which gains depend; empty if the study does not fix it."""
+    graph = study.evaluator.model_graph
     axis = study.regions.axis if study.regions is not None else ""
     size = graph.constants.get(axis)
-    if texts and isinstance(size, float | int):  # gains depend on it
-        texts[-1] += (
-            f", at {word_name(axis)} {show_amount(float(size), graph.quantities[axis].unit)}"
-        )
-    return ", ".join(texts)
+    if not isinstance(size, float | int):
+        return ""
+    return f"{word_name(axis)} {show_amount(float(size), graph.quantities[axis].unit)}"
 
 
 def _describe_changes(
@@ -426,8 +434,8 @@ def _describe_changes(
 
 def _reason(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     """Return why a design is recommended."""
-    front, among = result.front, selection.among
-    points = front.points[among]
+    front = result.front
+    points = front.points[selection.among]
     meets = f"meets {study.target.reach}" if study.target is not None else ""
     objectives = study.preferences.weigh(result.objectives)
     weights = [f"{word_name(o.name)} {o.weight:g}" for o in objectives if o.weight != 1]
@@ -444,7 +452,8 @@ def _reason(study: ResolvedStudy, result: Result, selection: Selection) -> str:
         reason = f"best in every objective{some}"
     else:
         some = "design" if selection.beneficial.all() else "beneficial design"
-        reason = f"best balance: {largest}, of {describe_count(points, some)} on the front"
+        among = f"{describe_count(points, some)} on the front"
+        reason = f"best balance of gains and costs: {largest}, of {among}"
     return ", ".join(filter(None, (meets, reason)))
 
 
@@ -563,8 +572,8 @@ def assess_changes(
         return ()
     given = study, result, selection.design, partial(select_recommended, study, result), thorough
     if selection.role != RECOMMENDED:
-        found = find_switch_points(*given, seconds, none=True)
-        return () if found is None else (found,)
+        points = find_switch_points(*given, seconds, none=True)
+        return () if points is None else (points,)
     found = find_switch_points(*given, seconds), find_limits(*given)
     return tuple(each for each in found if each is not None)
 

@@ -3,7 +3,7 @@
 Each input value that may be off takes values from its own to both bounds of its range, and nothing
 else changes. The study gives the range. An assumed input value without a range is halved and
 doubled. If no design is good enough, every input value is also divided and multiplied by ten: the
-question is then not how sure the answer is, but which other case has a good design.
+question is then in which other case a design is good enough.
 
 Between the last value with the same recommendation and the first with another one, further values
 narrow the switch point down: first with the designs that were recommended, as a recommended design
@@ -37,7 +37,7 @@ from dse.explain.robustness import evaluate_samples, select_candidates
 from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
 from dse.model.section import Table
-from dse.model.values import plural, show, show_amount, show_apart, word_name
+from dse.model.values import join_words, plural, show, show_amount, show_apart, word_name
 from dse.problems import InputError
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
@@ -264,12 +264,18 @@ class SwitchPoint:
         design = "no design" if self.design is None else f"design {self.design}"
         return word_name(self.label), now, value, design, ", ".join(self.settings)
 
+    @property
+    def then(self) -> str:
+        """The change of the design, or its number."""
+        return self.texts[-1] or self.texts[-2]
+
     def __str__(self) -> str:
-        label, _, value, design, settings = self.texts
+        label, _, value, *_ = self.texts
+        if self.first:
+            return f"{label} {value} or {'more' if self.value > self.now else 'less'}"
         near = abs(self.value - self.now) <= _NEAR * abs(self.now)
-        then = f" ({value})" if self.first else f": {settings or design}"
         change = show_relative_change(self.now, self.value, self.unit or "1")
-        return f"{label} {change}{then}{' (near tie)' if near else ''}"
+        return f"{label} {change}{' (near tie)' if near else ''}"
 
 
 @dataclass(frozen=True)
@@ -284,9 +290,20 @@ class SwitchPoints:
     searched: str
 
     @property
+    def nearest(self) -> str:
+        """The nearest switch points in words: those with the same change together."""
+        shown = self.points[:_LISTED]
+        if shown and shown[0].first:
+            return join_words(map(str, shown), "or")
+        changes = dict.fromkeys(point.then for point in shown)
+        together = [[str(p) for p in shown if p.then == then] for then in changes]
+        pairs = zip(together, changes, strict=True)
+        return "; ".join(f"{join_words(points, 'or')}: {then}" for points, then in pairs)
+
+    @property
     def fields(self) -> dict[str, str]:
         """The nearest switch points, for an answer."""
-        return {"switch points": "; ".join([*map(str, self.points[:_LISTED]), self._none])}
+        return {"switch points": "; ".join(filter(None, (self.nearest, self._none)))}
 
     @property
     def lines(self) -> list[tuple[str, str]]:

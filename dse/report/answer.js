@@ -98,12 +98,14 @@ function rankWords(objective, row) {
   return distinct < 2 ? "the same on the whole front" : better ? `${ordinal(better + 1)} best of ${whole(distinct)} on the front` : "best on the front";
 }
 const ordinal = (n) => `${whole(n)}${n % 100 > 10 && n % 100 < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] || "th"}`;
+const isMain = ({ column }) => column.name === overview.main;
 function tile(objective, row) {
   const { column, condition, direction } = objective, [value, unit] = splitUnit(brief(column.values[row], column.unit));
   return make("div", { class: "tile" },
     make("h3", { title: column.about }, worded(objective.name)),
+    chosen.role === "recommended" ? null : make("p", { class: "hint" }, `of design ${designs[row]}, which is not recommended`),
     make("p", { class: "value" }, value, unit ? make("span", { class: "unit" }, ` ${unit}`) : null),
-    make("p", { class: "hint" }, column.about || ""),
+    make("p", { class: "hint" }, [column.about, isMain(objective) && !condition && overview.size ? `at ${overview.size}` : ""].filter(Boolean).join(", ")),
     make("p", { class: "hint" }, [worded(condition || ""), direction === "maximize" ? "higher is better →" : "lower is better →"].filter(Boolean).join(" · ")),
     positionStrip(objective, row), make("p", { class: "hint" }, rankWords(objective, row)));
 }
@@ -118,7 +120,7 @@ function answerLines(row, isRecommended) {
   const add = (label, ...words) => { if (words.some(Boolean)) lines.push(make("div", {}, make("dt", {}, label), make("dd", {}, ...words))); };
   if (explained) {
     const [top] = explained.sensitivities.filter((item) => item.bottleneck && item.objective === overview.main);
-    const better = top ? `with ${worded(top.input)} ${top.change}, ${worded(top.objective)} ${top.effect}` : "";
+    const better = top ? `strongest input: ${worded(top.input)} ${top.change}, ${worded(top.objective)} ${top.effect}` : "";
     const bottleneck = [explained.limits, better].filter(Boolean).join("; ");
     add(bottleneck ? "Bottleneck" : "Limit", bottleneck || nearestLimit(row));
   } else {
@@ -130,9 +132,9 @@ function answerLines(row, isRecommended) {
     if (overview.baseline) add("No engine", `all on the host: ${overview.baseline}`);
     if (!isRecommended) add(overview.bounds.length ? "Met at" : "Beneficial at", overview.nearest);
   }
-  const checks = overview.assumptions.slice(0, 2).map((check) => `${check.label} ${check.range_text}: ${row === data.start && check.effect ? check.effect : `the front shifts by ${check.shown}`}`);
+  const [check] = overview.assumptions, shift = check ? `${check.label} ${check.range}: the front shifts by ${check.shown}` : "";
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
-  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", ...checks].filter(Boolean).join("; "));
+  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", row === data.start && overview.spread ? `if one input is off: ${overview.spread}` : shift].filter(Boolean).join("; "));
   if (row === data.start && isRecommended) add("Changes at", overview.nearest);
   return lines;
 }

@@ -23,7 +23,7 @@ from dse.explain.benefit import main_objective
 from dse.explain.changes import describe_value
 from dse.explain.limits import Limits
 from dse.explain.provenance import InputProvenance
-from dse.explain.recommendation import Answer, Selection, select_designs
+from dse.explain.recommendation import Answer, Selection, describe_size, select_designs
 from dse.explain.switch_points import SwitchPoints
 from dse.explain.targets import free_objectives
 from dse.model.quantity import Array
@@ -35,7 +35,6 @@ _LINK_WORDS = ("interface", "link", "medium", "shared_level", "shared_cache")
 """Words in the names of quantities that the entries of a link set."""
 _ENGINE_WORDS = ("engine", "accelerator")
 _SHARERS = ("total_streams", "cores", "streams")  # inputs that count who calls the engines
-_NEAREST = 3  # switch points on the first screen
 _ASSUMPTIONS = 8  # rows of the tornado chart
 _MIN_SHIFT = 0.0005  # of the front: smaller front shifts are not shown
 _STOPPED = {
@@ -104,6 +103,10 @@ class Overview:
         The variables without effect on the recommended design.
     abouts : mapping of str to mapping of str to str
         By variable and option: the description of a catalog's entry.
+    size : str
+        The size of a call, if the study fixes it.
+    spread : str
+        The objectives of the recommended design if one input is off.
     reason, baseline, next_step : str
         Why the recommended design is it, the objectives without an engine, and the next step.
     """
@@ -126,6 +129,8 @@ class Overview:
     assumed: str = ""
     idle: Sequence[str] = ()
     abouts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    size: str = ""
+    spread: str = ""
     reason: str = ""
     baseline: str = ""
     next_step: str = ""
@@ -169,6 +174,8 @@ def make_overview(
         assumed=_assumed(inputs),
         idle=answer.idle,
         abouts=_abouts(evaluator),
+        size=describe_size(study),
+        spread=answer.fields.get("one input off", ""),
         reason=answer.fields.get("why", ""),
         baseline=answer.fields.get("build nothing", ""),
         next_step=answer.next_step,
@@ -200,6 +207,8 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "searched": list(overview.searched),
         "idle": list(overview.idle),
         "abouts": overview.abouts,
+        "size": overview.size,
+        "spread": overview.spread,
         "reason": overview.reason,
         "baseline": overview.baseline,
         "next_step": overview.next_step,
@@ -294,11 +303,9 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
                 "label": label,
                 "value": show(given.value, unit),
                 "provenance": given.provenance,
-                "range_text": check.range_text,
                 "range": " to ".join(show(end, unit) for end in check.ends),
                 "shift": check.shift,
                 "shown": show_percent(check.shift, 2),
-                "effect": check.effect,
                 "objective": word_name(check.objective),
                 "switch": points.get(label, []),
             }
@@ -307,9 +314,8 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
 
 
 def _nearest(inputs: InputProvenance) -> str:
-    """Return the nearest switch points."""
-    points = [p for each in inputs.changes if isinstance(each, SwitchPoints) for p in each.points]
-    return "; ".join(map(str, points[:_NEAREST]))
+    """Return the nearest switch points in words."""
+    return "; ".join(each.nearest for each in inputs.changes if isinstance(each, SwitchPoints))
 
 
 def _assumed(inputs: InputProvenance) -> str:

@@ -38,7 +38,7 @@ _RUN, _EXPLANATION = 18, 30  # lines
 _MOST = 3  # lines of a field below the table
 _SHORTENED = (
     *("No engine", "Worse", "Changes at", "Beneficial at", "Met at"),
-    *("Confidence", "Next step", "Bottleneck"),
+    *("Next step", "Bottleneck", "Confidence"),
 )
 _DROPPED = ("Changes at", "Notes", "Worse")
 _VERDICT = ("feasible", "on the front", "target", "benefit", "violation", "repair")
@@ -185,10 +185,10 @@ def _describe_search(result: Result) -> tuple[str, str]:
 
 
 def _describe_confidence(fields: Mapping[str, str]) -> str:
-    """Return how many input values are assumed, and those to check first with their effects."""
-    inputs = fields.get("inputs", "").split(";")[0]
-    first, *more = (c.rsplit(" (", 1)[0] for c in fields.get("check first", "").split("; "))
-    return "; ".join(filter(None, (first, inputs, *more[:1])))
+    """Return how many input values are assumed, and the objectives if one of them is off."""
+    inputs, spread = fields.get("inputs", "").split(";")[0], fields.get("one input off", "")
+    spread = f"if one is off: {spread}" if spread else fields.get("check first", "")
+    return "; ".join(filter(None, (inputs, spread)))
 
 
 def _label_search(certificate: Certificate) -> str:

@@ -158,7 +158,7 @@ class ProgramRun:
     ]
     speedup: Annotated[
         Array,
-        declare_speedup("speedup of the whole program", "run_time", reference=("host_run_time",)),
+        declare_speedup("speedup of runs back to back", "run_time", reference=("host_run_time",)),
     ]
     run_utilization: Annotated[
         Array, Quantity("1", "runs that a stream starts per run that it can complete", low=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
@@ -219,10 +220,14 @@ def test_designs_for_which_a_model_raises_are_infeasible() -> None:
 
 def test_a_near_tie_is_named_and_close_values_differ() -> None:
     near = SwitchPoint("granularity", "B", 2048.0, 2047.6, 3, ())
-    assert str(near) == "granularity −0.0195 %: design 3 (near tie)"
+    assert str(near) == "granularity −0.0195 % (near tie)"
     assert near.texts[1:3] == ("2,048 B", "2,047.6 B")
     far = SwitchPoint("granularity", "B", 2048.0, 1536.0, 3, ("lanes 2 → 4",))
-    assert str(far) == "granularity −25 %: lanes 2 → 4"
+    assert SwitchPoints((near, far), "").nearest == (
+        "granularity −0.0195 % (near tie): design 3; granularity −25 %: lanes 2 → 4"
+    )
+    same = SwitchPoints((far, replace(far, label="load")), "").nearest
+    assert same == "granularity −25 % or load −25 %: lanes 2 → 4"
 
 
 def test_if_nothing_is_beneficial_the_points_are_where_a_design_is() -> None:
@@ -243,7 +248,10 @@ def test_if_nothing_is_beneficial_the_points_are_where_a_design_is() -> None:
     expected = {"granularity": 20.0, "computational_index": 16.0, "latency": 20.0}
     assert values == pytest.approx(expected, rel=3e-4)
     assert all(point.first and point.design == 0 for point in found.points)
-    assert str(found.points[0]).endswith(")")
+    assert found.nearest == (
+        "latency 20 cycles or less, granularity 20 B or more "
+        "or computational index 16 cycles/B or more"
+    )
 
 
 def test_answers_explanations_and_reports_have_them(tmp_path: Path) -> None:

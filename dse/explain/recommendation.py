@@ -453,7 +453,7 @@ def _reason(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     else:
         some = "design" if selection.beneficial.all() else "beneficial design"
         among = f"{describe_count(points, some)} on the front"
-        reason = f"best balance of gains and costs: {largest}, of {among}"
+        reason = f"best balance: {largest}, of {among}"
     return ", ".join(filter(None, (meets, reason)))
 
 

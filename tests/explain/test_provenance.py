@@ -15,8 +15,9 @@ import pytest
 import dse
 from dse import Array, Floats, Quantity
 from dse.explain.provenance import check_assumptions, front_distance
-from dse.explain.recommendation import assess_inputs
+from dse.explain.recommendation import assess_inputs, named_designs
 from dse.explain.switch_points import input_range
+from dse.model.values import show_amount
 from dse.study.input_files import to_toml
 from tests.pages import read_page
 
@@ -128,7 +129,7 @@ def test_an_assumed_clock_moves_all_that_is_given_in_seconds() -> None:
     study = dse.from_mapping(content(clock="1 GHz"))
     told = {c.given.label: c.shift for c in assess_inputs(study, study.run()).checks}
     expected = moved(content(), [content(clock=v) for v in ("0.5 GHz", "2 GHz")])
-    assert told["clock"] == pytest.approx(expected, rel=1e-9)
+    assert told["host clock"] == pytest.approx(expected, rel=1e-9)
     assert expected > 0
 
 
@@ -136,7 +137,7 @@ def test_provenances_are_counted_and_shown(tmp_path: Path) -> None:
     study = dse.from_mapping(content())
     result = study.run(tmp_path / "run")
     provenances = {f.label: (f.provenance, f.source) for f in study.inputs}
-    assert provenances["clock"] == ("data sheet", "a manual")
+    assert provenances["host clock"] == ("data sheet", "a manual")
     assert provenances["computational_index"] == ("measured", "a log")
     assert provenances["overhead of near"] == ("derived", "a sum")
     assert provenances["overhead of far"] == ("assumed", "")
@@ -151,6 +152,31 @@ def test_provenances_are_counted_and_shown(tmp_path: Path) -> None:
     assert "Provenance of the input values" in page
     assert "Inputs: 57 % assumed" in page
     assert '"label":"latency","value":' in page
+
+
+def test_the_spread_is_that_of_the_recommended_design_in_changed_studies() -> None:
+    """The speedup of the same design if one assumed value is halved or doubled, by LogCA."""
+    study = dse.from_mapping(content())
+    result = study.run()
+    inputs = assess_inputs(study, result)
+    number = named_designs(study, result)[0]
+    design = result.designs.loc[number]
+    options = {"acceleration": design["acceleration"], "engine": design["engine"]}
+    speedups = {}
+    for label, ends in {
+        "latency": (("latency", "0.6 us"), ("latency", "2.4 us")),
+        "latency per byte": (("latency_per_byte", 0.25), ("latency_per_byte", 1.0)),
+    }.items():
+        for name, value in ends:
+            other = dse.from_mapping(content(**{name: value}))
+            columns = {key: [option] for key, option in options.items()}
+            speedups[label, value] = float(other.evaluate(columns)["speedup"].iloc[0])
+    own = float(design["speedup"])
+    low, high = (show_amount(f([own, *speedups.values()]), "1") for f in (min, max))
+    most = max(speedups, key=lambda key: max(own / speedups[key], speedups[key] / own))[0]
+    spread = inputs.fields["one input off"]
+    assert spread.startswith(f"speedup {low} to {high} ({most}), ")
+    assert spread.count("acceleration") == 0  # no input changes it
 
 
 def test_a_range_replaces_half_to_double() -> None:

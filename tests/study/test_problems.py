@@ -450,7 +450,7 @@ def test_a_name_that_has_all_words_of_another_is_near_and_one_of_another_class_i
         "objective": [{"maximize": "speedup"}, {"minimize": "size_used"}],
     }
     for name, remedy in (
-        ("efficiency", "did you mean 'cpu_instruction_time'?"),
+        ("instruction_time", "did you mean 'cpu_instruction_time'?"),
         ("cpu_add_cost", "known: cpu_cast_cost, cpu_divide_cost, cpu_float_cost"),  # not multiply
     ):
         (problem,) = problems(content | {"inputs": inputs | {name: 3}})

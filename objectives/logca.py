@@ -99,7 +99,7 @@ def _size(about: str, symbol: str = "", label: str = "") -> Quantity:
 class Speedup:
     """The output of :func:`speedup`."""
 
-    speedup: Annotated[Array, declare_speedup("speedup at the granularity", reference=_HOST)]
+    speedup: Annotated[Array, declare_speedup("speedup of a call", reference=_HOST)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,6 +53,7 @@ _MIN_GAIN = 1.01  # a smaller factor is not listed
 _WORTHWHILE = 1.05  # a smaller factor is not the first change to make
 STEP = 0.1
 """The fraction by which a step makes an objective better."""
+_PRICE_DIGITS = 9  # prices that differ less are equal
 _DOMINATORS = 3  # dominating designs that are listed
 _PAIRS = 100_000  # designs that differ in two variables, at most
 _BATCH = 4_096
@@ -365,9 +366,10 @@ def _front_change(front: Front, before: Array, row: int) -> Change:
 def find_steps(
     evaluator: Evaluator, result: Result, design: int, among: NDArray[np.bool_]
 ) -> dict[str, str]:
-    """Return, by wanted improvement, the best trade that is a tenth better in an objective.
+    """Return, by wanted improvement, the design with the lowest price that is a tenth better.
 
-    The best trade has the largest product of the factors by which objectives get better. An
+    The price is the loss per gain: the sum of the fractions by which objectives get worse over the
+    sum of those by which they get better. Of equal prices, the smaller change is first. An
     objective that is 0 or infinite has no fraction, and no step.
 
     Parameters
@@ -380,11 +382,11 @@ def find_steps(
     front, signs, steps = result.front, result.front.signs, dict[str, str]()
     own = front.points[front.designs.index.get_loc(design)]
     points = np.where(among[:, None], front.points, np.inf)
-    gains = [
-        gain_factor(o, *(values * sign for values in (own[i], points[:, i])))
-        for i, (o, sign) in enumerate(zip(front.objectives, signs, strict=True))
-    ]
-    trades = multiply_factors(np.stack(gains, axis=1))
+    with np.errstate(all="ignore"):
+        worse = (points - own) / np.abs(own)
+        worse = np.where(points == own, 0.0, np.nan_to_num(worse, nan=np.inf))
+        losses, gains = (np.maximum(sign * worse, 0.0).sum(axis=1) for sign in (1.0, -1.0))
+        prices = np.nan_to_num(losses / gains, nan=np.inf)
     for i, objective in enumerate(front.objectives):
         rows = np.flatnonzero(points[:, i] <= own[i] - STEP * abs(own[i]))
         if not np.isfinite(own[i]) or own[i] == 0.0 or not (len(rows) or among.all()):
@@ -393,7 +395,7 @@ def find_steps(
         best = show_amount(float(front.points[:, i].min() * signs[i]), objective.unit)
         text = f"no design on the front, the best is {best}"
         if len(rows):
-            row = int(rows[np.argmax(trades[rows])])
+            row = int(rows[np.lexsort((gains[rows], prices[rows].round(_PRICE_DIGITS)))[0]])
             numbers = design, int(front.designs.index[row])
             settings = list_settings(evaluator, *(design_values(result, n) for n in numbers))
             change = replace(_front_change(front, own * signs, row), settings=settings)

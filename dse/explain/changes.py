@@ -204,13 +204,13 @@ class Change:
 
     @property
     def effects_first(self) -> str:
-        """The change in words, its effects as changes and before its settings."""
+        """The design, its effects as changes, and then its settings."""
         changed = [e for e in self.effects if e.before != e.after]
         effects = ", ".join(
             f"{word_name(e.objective)} {e.change}" if e.before else str(e) for e in changed
         )
         settings = ", ".join(map(str, self.settings))
-        return f"{effects} (design {self.design}{f': {settings}' if settings else ''})"
+        return f"design {self.design}: {effects}{f' ({settings})' if settings else ''}"
 
     def on(self, objective: str) -> Effect:
         """Return the effect on an objective."""

@@ -220,28 +220,19 @@ def _outcomes(
 def describe_spread(checks: Sequence[Check]) -> str:
     """Return how far the objectives of the recommended design move if any one input is off.
 
-    The inputs that move each objective most are named, and those that make the design infeasible.
+    Each value has its input in parentheses. The inputs that make the design infeasible come last.
     """
-    texts, designs = [], [check.outcomes for check in checks if check.outcomes]
-    for outcomes in zip(*designs, strict=True):
-        values = [
-            value
-            for each in outcomes
-            for value, ok in zip(each.ends, each.feasible, strict=True)
-            if ok and not np.isnan(value)
-        ]
-        most = int(np.argmax([each.change for each in outcomes]))
-        if not outcomes[most].change > 0 or not values:
-            continue
-        shown = outcomes[most].objective
-        low, high = (show_amount(f([*values, outcomes[most].own]), shown.unit) for f in (min, max))
-        label = word_name(checks[most].given.label)
-        texts.append(f"{word_name(shown.name)} {low} to {high} ({label})")
-    failing = [
-        word_name(check.given.label)
-        for check in checks
-        if check.outcomes and not all(check.outcomes[0].feasible)
-    ]
+    texts, moving = list[str](), [check for check in checks if check.outcomes]
+    for outcomes in zip(*(check.outcomes for check in moving), strict=True):
+        shown, labels = outcomes[0].objective, {outcomes[0].own: ""}
+        for check, each in zip(moving, outcomes, strict=True):
+            for value, ok in zip(each.ends, each.feasible, strict=True):
+                if ok and not np.isnan(value):
+                    labels.setdefault(value, f" ({word_name(check.given.label)})")
+        if len(labels) > 1:
+            ends = (show_amount(f(labels), shown.unit) + labels[f(labels)] for f in (min, max))
+            texts.append(f"{word_name(shown.name)} {' to '.join(ends)}")
+    failing = [word_name(c.given.label) for c in moving if not all(c.outcomes[0].feasible)]
     if failing:
         more = [f"{len(failing) - _CHECKED} more"] if len(failing) > _CHECKED else []
         texts.append(f"not feasible: {join_words([*failing[:_CHECKED], *more], 'or')}")

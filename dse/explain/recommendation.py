@@ -229,7 +229,7 @@ class Answer:
         The recommended design first, then runners-up; only the nearest if nothing is beneficial;
         none without a front.
     steps : mapping of str to str
-        By wanted improvement: the best trade that is a tenth better in an objective.
+        By wanted improvement: the design with the lowest price that is a tenth better.
     confidence : mapping of str to str
         By label: the robustness of the recommended design if inputs are uncertain, the provenance
         of the input values, and those to check before building.
@@ -258,7 +258,7 @@ class Answer:
         if not self.beneficial:
             return ""
         wanted, step = next(iter(self.steps.items()), ("", ""))
-        if step and "(design" not in step:  # there is none
+        if step and not step.startswith("design"):  # there is none
             step = f"{wanted}: {step}"
         return self.fields.get("change") or step
 

@@ -257,10 +257,7 @@ class SwitchPoint:
     @property
     def texts(self) -> tuple[str, ...]:
         """The label, both values, the design and the variables that differ, in words."""
-        unit = self.unit or "1"
-        now, value = show_amount(self.now, unit), show_amount(self.value, unit)
-        if now == value:
-            now, value = show_apart(self.now, self.value, unit)
+        now, value = show_apart(self.now, self.value, self.unit or "1")
         design = "no design" if self.design is None else f"design {self.design}"
         return word_name(self.label), now, value, design, ", ".join(self.settings)
 
@@ -270,11 +267,12 @@ class SwitchPoint:
         return self.texts[-1] or self.texts[-2]
 
     def __str__(self) -> str:
-        label, _, value, *_ = self.texts
+        label, unit = word_name(self.label), self.unit or "1"
         if self.first:
-            return f"{label} {value} or {'more' if self.value > self.now else 'less'}"
+            more = "more" if self.value > self.now else "less"
+            return f"{label} {show_amount(self.value, unit)} or {more}"
         near = abs(self.value - self.now) <= _NEAR * abs(self.now)
-        change = show_relative_change(self.now, self.value, self.unit or "1")
+        change = show_relative_change(self.now, self.value, unit)
         return f"{label} {change}{' (near tie)' if near else ''}"
 
 

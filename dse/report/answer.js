@@ -128,13 +128,13 @@ function answerLines(row, isRecommended) {
     add("More", make("code", {}, data.explain + designs[row]));
   }
   if (row === data.start) {
-    if (isRecommended) add("Choice", overview.reason), add("Next step", overview.next_step);
+    if (isRecommended) add("Choice", overview.reason, overview.reason.includes("Nash product") ? small("Nash product: maximized values above break-even, divided by minimized values") : null), add("Next step", overview.next_step);
     if (overview.baseline) add("No engine", `all on the host: ${overview.baseline}`);
     if (!isRecommended) add(overview.bounds.length ? "Met at" : "Beneficial at", overview.nearest);
   }
   const [check] = overview.assumptions, shift = check ? `${check.label} ${check.range}: the front shifts by ${check.shown}` : "";
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
-  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", row === data.start && overview.spread ? `if one input is off: ${overview.spread}` : shift].filter(Boolean).join("; "));
+  add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", row === data.start && overview.spread ? `if one input is half, double or at a bound of its range: ${overview.spread}` : shift].filter(Boolean).join("; "));
   if (row === data.start && isRecommended) add("Changes at", overview.nearest);
   return lines;
 }

@@ -178,7 +178,7 @@ def make_overview(
         spread=answer.fields.get("one input off", ""),
         reason=answer.fields.get("why", ""),
         baseline=answer.fields.get("build nothing", ""),
-        next_step=answer.next_step,
+        next_step=_next_step(answer),
     )
 
 
@@ -316,6 +316,13 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
 def _nearest(inputs: InputProvenance) -> str:
     """Return the nearest switch points in words."""
     return "; ".join(each.nearest for each in inputs.changes if isinstance(each, SwitchPoints))
+
+
+def _next_step(answer: Answer) -> str:
+    """Return the next step with the improvement of which it has the lowest price."""
+    step, wanted = answer.next_step, next(iter(answer.steps), "")
+    first = step.startswith("design") and wanted
+    return f"{wanted}, at the lowest price: {step}" if first else step
 
 
 def _assumed(inputs: InputProvenance) -> str:

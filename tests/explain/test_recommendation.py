@@ -266,7 +266,7 @@ def test_a_step_names_all_variables_that_change_together() -> None:
     there = result.designs.query("lanes == 2 and ports == 2").index[0]
     assert "change" not in answer.fields
     assert answer.steps["at least 10 % more speedup"] == (
-        f"speedup +50 %, area ×2 (design {there}: lanes 1 → 2, ports 1 → 2)"
+        f"design {there}: speedup +50 %, area ×2 (lanes 1 → 2, ports 1 → 2)"
     )
 
 
@@ -430,3 +430,30 @@ def test_no_constraint_is_to_be_loosened_for_a_design_without_benefit() -> None:
         "no constraint need be loosened: design 3968, the first to be admitted, "
         "has speedup 7.94×10⁻⁵, beneficial above 1"
     ) in str(error.value)
+
+
+class Price(NamedTuple):
+    speedup: Annotated[Array, Quantity("1", "speedup", low=0, worth=1.0)]
+    area: Annotated[Array, Quantity("LUT", "area", low=0)]
+
+
+SPEEDUPS, AREAS = np.array([10.0, 11.5, 16.0, 20.0]), np.array([100.0, 160.0, 180.0, 400.0])
+
+
+def price(kind: Annotated[Floats, Quantity("1", "kind", low=0, high=3, integer=True)]) -> Price:
+    """Return a design, one that gains little for its area, a good one, and a large one."""
+    row = np.asarray(kind, dtype=int)
+    return Price(SPEEDUPS[row], AREAS[row])
+
+
+def test_a_step_has_the_least_loss_per_gain() -> None:
+    """By hand: 60 % / 15 % = 4, 80 % / 60 % = 1.33, and 300 % / 100 % = 3."""
+    content = {
+        "study": {"name": "prices", "models": ["price"]},
+        "space": {"kind": {"integer": [0, 3]}},
+        "objective": [{"maximize": "speedup"}, {"minimize": "area"}],
+        "recommend": {"weights": {"speedup": 0.001}},
+    }
+    answer = dse.from_mapping(content, {"price": price}).run().answer()
+    assert answer.designs[0].design == 0
+    assert answer.next_step == "design 2: speedup +60 %, area +80 % (kind 0 → 2)"

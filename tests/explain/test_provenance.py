@@ -160,7 +160,7 @@ def test_the_spread_is_that_of_the_recommended_design_in_changed_studies() -> No
     result = study.run()
     inputs = assess_inputs(study, result)
     number = named_designs(study, result)[0]
-    design = result.designs.loc[number]
+    design: Any = result.designs.loc[number]
     options = {"acceleration": design["acceleration"], "engine": design["engine"]}
     speedups = {}
     for label, ends in {
@@ -172,7 +172,7 @@ def test_the_spread_is_that_of_the_recommended_design_in_changed_studies() -> No
             columns = {key: [option] for key, option in options.items()}
             speedups[label, value] = float(other.evaluate(columns)["speedup"].iloc[0])
     low, high = (f(speedups, key=lambda key: speedups[key]) for f in (min, max))
-    assert speedups[low] < float(design["speedup"]) < speedups[high]
+    assert speedups[low] < design["speedup"] < speedups[high]
     texts = (f"{show_amount(speedups[key], '1')} ({key[0]})" for key in (low, high))
     spread = inputs.fields["one input off"]
     assert spread.startswith(f"speedup {' to '.join(texts)}, break even ")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -31,6 +31,8 @@ _ALLOCATION = re.compile(
     r"|m(un|re)?map(64)?$|operator (new|delete)|_Zn[wa]|_Zd[la]"
 )
 """The functions of C and C++ libraries that take memory from the heap and give it back."""
+_GIVING_BACK = re.compile(r"free$|munmap$|operator delete|_Zd[la]")
+"""Those of them that give it back."""
 _OF_PROGRAM, _OF_FUNCTION = 100_000, 10_000
 """Instructions per allocation of a function that may move, in the program and in the function.
 
@@ -210,13 +212,22 @@ def list_bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, 
 def _allocate_rarely(
     tree: CallTree, names: Sequence[str], allocating: frozenset[str]
 ) -> frozenset[str]:
-    """Return the functions that allocate little for their work, callees included."""
-    allocations = np.isin(tree.function, [f for f, name in enumerate(names) if name in allocating])
-    calls = tree.totals(np.where(allocations, tree.calls, 0.0))
-    count, work = (
-        np.bincount(tree.function, weights=values, minlength=len(names))
-        for values in (calls, tree.inclusive)
-    )
+    """Return the functions that allocate little for their work, callees included.
+
+    Memory that a function takes and gives back is one allocation.
+    """
+    giving = {name for name in allocating if _GIVING_BACK.match(name)}
+
+    def by_function(values: Array) -> Array:
+        sums = np.bincount(tree.function, weights=values, minlength=len(names))
+        return sums.astype(np.float64)
+
+    def count_calls(of: Collection[str]) -> Array:
+        called = np.isin(tree.function, [f for f, name in enumerate(names) if name in of])
+        return by_function(tree.totals(np.where(called, tree.calls, 0.0)))
+
+    count = np.maximum(count_calls(allocating - giving), count_calls(giving))
+    work = by_function(tree.inclusive)
     rarely = (work >= _OF_FUNCTION * count) & (tree.computation.sum() >= _OF_PROGRAM * count)
     return frozenset(np.array(names)[rarely].tolist())
 

@@ -241,6 +241,30 @@ def test_few_allocations_keep_no_function_on_the_host() -> None:
 
 
 @pytest.mark.parametrize(
+    ("calls", "stays"),
+    [
+        ({"malloc": 10, "free": 10}, False),
+        ({"operator new[](unsigned long)": 10, "operator delete[](void*)": 10}, False),
+        ({"malloc": 11}, True),
+        ({"free": 11}, True),
+        ({"malloc": 6, "_Znwm": 5, "free": 2}, True),
+    ],
+)
+def test_memory_that_is_taken_and_given_back_counts_once(
+    calls: dict[str, int], stays: bool
+) -> None:
+    """Ten allocations in a million instructions are the most that keep no function."""
+    names = ("main", "fill", *calls)
+    count = np.array([1, 1, *calls.values()], dtype=np.float64)
+    work = np.zeros(len(names))
+    work[1] = 1e6
+    parent = np.array([-1, 0, *[1] * len(calls)])
+    tree = CallTree(parent, np.arange(len(names)), count, count, work)
+    kinds = Kinds(library=frozenset(calls))
+    assert ("fill" in list_staying(tree, names, kinds)) == stays
+
+
+@pytest.mark.parametrize(
     ("named", "given", "message"),
     [
         ("main", {}, "'main' is not to choose: the program's frame\n +name what it calls"),

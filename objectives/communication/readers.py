@@ -70,6 +70,13 @@ def _dataflow(program: Program, name: str) -> Dataflow:
 
 _SEEN = 0.01
 """The fraction of a function's work in a library from which the function stays on the host."""
+_MATHEMATICS, _MOST = "libm.so", 0.5
+"""The library with functions of numbers only, and the fraction of work in it from which a function
+stays on the host.
+
+Hardware for a sine or a rounding is known, and a critical path has its cycles. Only the area of the
+hardware is not known; it matters where most of the work is there.
+"""
 
 _CONVERSIONS = frozenset(
     [
@@ -171,7 +178,8 @@ def _calling(
     """Return the functions that stay for a library's work, callees included, each with the reason.
 
     Also return the functions that call these libraries themselves. The C library is a reason only
-    where it converts numbers: its functions that move memory are followed.
+    where it converts numbers: its functions that move memory are followed. The library of
+    mathematics is a reason only where it does most of the work.
     """
     inclusive = np.bincount(tree.function, tree.inclusive, len(work))
     names = [f.name for f in profile.functions]
@@ -189,7 +197,8 @@ def _calling(
     found: dict[str, str] = {}
     for library, own in by_library.items():
         below = np.bincount(tree.function, tree.totals(_spread(tree, own)), len(work))
-        for i in np.flatnonzero((below >= _SEEN * inclusive) & (below > 0)).tolist():
+        least = _MOST if library.startswith(_MATHEMATICS) else _SEEN
+        for i in np.flatnonzero((below >= least * inclusive) & (below > 0)).tolist():
             part = show_percent(below[i] / inclusive[i])
             found[names[i]] = f"{part} of its work is in {library}, which was not profiled"
     direct = [names[i] for own in by_library.values() for i in np.flatnonzero(own).tolist()]

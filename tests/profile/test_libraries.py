@@ -130,6 +130,39 @@ def test_conversions_of_numbers_and_other_libraries_keep_their_callers_on_the_ho
     assert set(program.including(["convert"]).candidates) == {"convert", "table", "mix"}
 
 
+MATHEMATICS = r"""
+#include <math.h>
+#include <stdio.h>
+static double waves[400], floors[4000];
+static void mix(int i) {
+    double sum = sin(i);
+    for (int k = 0; k < 400; k++) sum += waves[k] * (i + k);
+    waves[i] = sum / 1e6;
+}
+static void blend(void) { for (int i = 0; i < 400; i++) mix(i); }
+static void down(void) { for (int i = 0; i < 4000; i++) floors[i] = sin(floors[i] + i); }
+int main(void) {
+    blend(); down();
+    printf("%f %f\n", waves[7], floors[7]);
+}
+"""
+
+
+@needs_compiler
+def test_mathematics_keeps_a_function_only_if_it_is_most_of_its_work(tmp_path: Path) -> None:
+    needs("valgrind")
+    path = source(tmp_path, MATHEMATICS)
+    profile = profile_program(
+        ProfileOptions((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    program = from_profile(profile)
+    work = {f.name: sum(each.instructions for each in f.libraries) for f in profile.functions}
+    total = {f.name: f.instructions for f in profile.functions}
+    assert work["mix"] > 0.01 * total["mix"]
+    assert set(program.candidates) == {"blend", "mix"}
+    assert "libm.so.6" in program.staying["down"]
+
+
 LONG = r"""
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,6 +38,10 @@ _UNMEASURED = (
     "critical paths were not measured: a function whose decisions depend on its data, such as a "
     "decoder, may compute more slowly than stated (dse profile --critical-path measures it)"
 )
+_DEEP = (
+    "functions with {part} of the computation ran only below the levels of calls that critical "
+    "paths have: they may compute more slowly than stated ({names})"
+)
 _RECURSIVE = (
     "functions call each other in a circle: how often an accelerator of one would call back to the "
     "host is unknown, and counts as free"
@@ -220,6 +224,16 @@ def _gaps(profile: Profile) -> Iterator[str]:
     measured = any(f.critical_path for f in profile.functions)
     if not measured:  # at -O 0, values are in memory
         yield _UNBOUNDED if profile.program.optimisation == 0 else _UNMEASURED
+    elif deep := {
+        f.name: f.computation
+        for f in profile.functions
+        if not (f.foreign or f.critical_path) and f.computation
+    }:
+        total = sum(f.computation for f in profile.functions)
+        if (part := sum(deep.values()) / total) >= _SEEN:
+            names = sorted(deep, key=lambda name: -deep[name])
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            yield _DEEP.format(part=show_percent(part), names=", ".join(names[:3]) + more)
     if any(f.io is None for f in profile.functions):
         yield _IO_UNKNOWN
 

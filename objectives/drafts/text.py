@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from string import Template
 
+import numpy as np
+
 from dse.profile.document import Profile, Threads
 from objectives.communication.dataflow import Dataflow
 from objectives.programs import Program
@@ -106,6 +108,19 @@ _UNMEASURED = """\
 # Critical paths were not measured: a serial function, such as a decoder, may gain much less than
 # this study states. Only dse profile --critical-path measures the limit of each function.
 """
+_DEEP = (
+    "Critical paths were not measured for functions that ran only below many levels of calls, such "
+    "as {}: they may gain much less than this study states."
+)
+_NAMED = 3
+
+
+def list_unmeasured(program: Dataflow) -> list[str]:
+    """Return the functions that may move and have no critical path, though others have one."""
+    paths = program.critical_path
+    if paths is None:
+        return []
+    return [name for name in program.candidates if np.isnan(paths[program.position(name)])]
 
 
 def add_gaps(text: str, threads: Threads | None, program: Dataflow | None = None) -> str:
@@ -115,6 +130,9 @@ def add_gaps(text: str, threads: Threads | None, program: Dataflow | None = None
     """
     if program is not None and program.critical_path is None:
         text = _UNMEASURED + text
+    elif program is not None and (unknown := list_unmeasured(program)):
+        some = ", ".join(unknown[:_NAMED]) + (" and others" if len(unknown) > _NAMED else "")
+        text = f"{make_comment(_DEEP.format(some))}\n{text}"
     if threads is None or not threads.most:
         return text
     first = f"{threads.words[0].upper()}{threads.words[1:]}."

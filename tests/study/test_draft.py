@@ -355,6 +355,24 @@ def test_a_draft_without_critical_paths_begins_with_this(tmp_path: Path) -> None
     assert "Critical paths" not in (tmp_path / "draft.toml").read_text()
 
 
+def test_functions_without_critical_paths_are_named(tmp_path: Path) -> None:
+    """What runs only below many levels of calls has no critical path, and no limit."""
+    document = json.loads((PROFILES / "sor.json").read_text())
+    for function in document["functions"]:
+        if function["name"] == "main":
+            function["critical_path"] = {"calls": 1, "work": 1000, "length": 500}
+    (tmp_path / "deep.json").write_text(json.dumps(document))
+    study = drafted(tmp_path, "--from", "deep.json")
+    first = (tmp_path / "draft.toml").read_text().splitlines()[0]
+    assert first.startswith("# Critical paths were not measured for functions that ran only below")
+    deep = load_dataflow(tmp_path / "deep.json")
+    assert deep.candidates[0] in first
+    (gap,) = deep.missing
+    assert re.match(r"functions with \d[\d.]* % of the computation ran only below", gap)
+    assert deep.candidates[0] in gap
+    assert len(study.run().front.designs)
+
+
 def test_options_of_a_system_are_named_in_words(tmp_path: Path) -> None:
     study = drafted(tmp_path, "--from", PROFILES / "jpeg.json", "--question", "system")
     answer = str(study.run().answer())

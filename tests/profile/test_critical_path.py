@@ -76,6 +76,11 @@ static uint32_t hash_chain(uint32_t h) {
     for (int i = 0; i < N; i++) { h ^= h << 13; h ^= h >> 17; h ^= h << 5; }
     return h;
 }
+static int wrap(int j) { for (int i = 0; i < N; i++) j = (j + in[i]) % 256; return j; }
+static uint32_t decimal(uint32_t h) {
+    for (int i = 0; i < N; i++) h = h / 10 + (uint32_t)in[i];
+    return h;
+}
 static void fft(void) {  /* its butterflies, without the factors */
     for (int half = 1; half < 256; half *= 2)
         for (int i = 0; i < 256; i += 2 * half)
@@ -110,7 +115,7 @@ int main(void) {
     prefix_sum(); fir(); gemm(); bubble_sort(in);
     float one = z[3][5];
     jacobi(); fft();
-    int all = list_walk(list) + crc() + hash_chain(7) + huffman();
+    int all = list_walk(list) + crc() + hash_chain(7) + huffman() + wrap(3) + decimal(99);
     printf("%d %d %f %f %f\n", all, out[5] + symbols[9], one, x[3][4], re[7] + im[9]);
     return seen != 1 || least != 42;
 }
@@ -128,6 +133,8 @@ ITERATIONS = {
     "jacobi": (10, 2 + 12 + 4 + 1 + 2 + 1, 9000 * 32.0),  # of a sweep and of its copy
     "bubble_sort": (2 * 127, 2, 8128 * 5.0),  # passes follow each other at a distance of two
     "hash_chain": (1000, 0.75, 1000 * 1.75),
+    "wrap": (1000, 1.75, 1000 * 5.25),  # sum, and its remainder without a divider
+    "decimal": (1000, 3, 1000 * 6.5),  # a quotient is a product and a sum
     "fft": (8, 2 + 4 + 1, 1024 * 32.0),  # eight stages: load, sum, store
     "huffman": (1000, 2 + 0.25 + 3, 1000 * 9.0),  # the code's length moves the bits that follow
 }

@@ -2,7 +2,8 @@
 
 Assumptions of hardware that is built for the chain: four levels of logic or two additions follow
 each other in a cycle, a local memory answers after two cycles, floating-point units are pipelined
-over four. Shifts by constants, conversions of whole numbers and copies are wires.
+over four. Shifts by constants, conversions of whole numbers and copies are wires. A whole number is
+divided by a constant without a divider: a compiler does the same.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _WEIGHTS = {
     "mul": 2 * CYCLE,
     "store": CYCLE,
 }
-_SHIFT = re.compile(r", \d+$")  # by a constant
+_CONSTANT = re.compile(r", (-?\d+)$")
+_QUOTIENTS, _REMAINDERS = ("sdiv", "udiv"), ("srem", "urem")
 _INTRINSICS = (
     (re.compile(r"llvm\.(fshl|fshr|bswap|bitreverse|expect|assume|lifetime|dbg|experimental)"), 0),
     (re.compile(r"llvm\.([us](min|max|add|sub)|abs|ctpop|ctlz|cttz|umul|smul)"), CYCLE),
@@ -45,10 +47,17 @@ def weigh(statement: Statement) -> int:
     2
     >>> weigh(Statement(["  %c = shl i32 %a, 3"], "%c", "shl"))
     0
+    >>> weigh(Statement(["  %c = sdiv i32 %a, 8"], "%c", "sdiv"))  # a sum, for negative numbers
+    2
+    >>> weigh(Statement(["  %c = udiv i32 %a, 10"], "%c", "udiv"))  # a product and a sum
+    10
     """
     opcode = statement.opcode
-    if opcode in ("shl", "lshr", "ashr") and _SHIFT.search(statement.text):
+    constant = _CONSTANT.search(statement.text)
+    if opcode in ("shl", "lshr", "ashr") and constant:
         return 0
+    if opcode in _QUOTIENTS + _REMAINDERS and constant:
+        return _weigh_division(opcode, abs(int(constant[1])))
     if opcode == "getelementptr" and "%" not in statement.body.split(",", 2)[-1]:
         return 0  # a field of a structure: the address is known where the structure's is
     if opcode == "call" and statement.callee.startswith("llvm."):
@@ -56,3 +65,16 @@ def weigh(statement: Statement) -> int:
     if opcode in ("call", "invoke"):
         return _CALL
     return _WEIGHTS.get(opcode, 0)
+
+
+def _weigh_division(opcode: str, divisor: int) -> int:
+    """Return the units of a division of a whole number by a constant.
+
+    A quotient is a product with the reciprocal and a sum, or a sum and a shift. A remainder is the
+    number minus the product of the quotient and the divisor, or minus the bits above the divisor's.
+    """
+    power = divisor & (divisor - 1) == 0
+    quotient = _WEIGHTS["add"] + (0 if power else _WEIGHTS["mul"])
+    if opcode in _QUOTIENTS:
+        return quotient
+    return quotient + (_WEIGHTS["and"] if power else _WEIGHTS["mul"]) + _WEIGHTS["sub"]

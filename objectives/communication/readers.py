@@ -74,12 +74,12 @@ def _dataflow(program: Program, name: str) -> Dataflow:
 
 _SEEN = 0.01
 """The fraction of a function's work in a library from which the function stays on the host."""
-_MATHEMATICS, _MOST = "libm.so", 0.5
+_MATHEMATICS, _MOST = "libm.so", 0.1
 """The library with functions of numbers only, and the fraction of work in it from which a function
 stays on the host.
 
 Hardware for a sine or a rounding is known, and a critical path has its cycles. Only the area of the
-hardware is not known; it matters where most of the work is there.
+hardware is not known, and a tenth of the work is within the error of the other areas.
 """
 
 _CONVERSIONS = frozenset(
@@ -183,7 +183,7 @@ def _calling(
 
     Also return the functions that call these libraries themselves. The C library is a reason only
     where it converts numbers: its functions that move memory are followed. The library of
-    mathematics is a reason only where it does most of the work.
+    mathematics is a reason only where it does a tenth of the work.
     """
     inclusive = np.bincount(tree.function, tree.inclusive, len(work))
     names = [f.name for f in profile.functions]

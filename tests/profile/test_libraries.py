@@ -149,7 +149,7 @@ int main(void) {
 
 
 @needs_compiler
-def test_mathematics_keeps_a_function_only_if_it_is_most_of_its_work(tmp_path: Path) -> None:
+def test_mathematics_keeps_a_function_only_if_it_is_a_tenth_of_its_work(tmp_path: Path) -> None:
     needs("valgrind")
     path = source(tmp_path, MATHEMATICS)
     profile = profile_program(
@@ -158,7 +158,7 @@ def test_mathematics_keeps_a_function_only_if_it_is_most_of_its_work(tmp_path: P
     program = from_profile(profile)
     work = {f.name: sum(each.instructions for each in f.libraries) for f in profile.functions}
     total = {f.name: f.instructions or 0 for f in profile.functions}
-    assert work["mix"] > 0.01 * total["mix"]
+    assert 0.01 * total["mix"] < work["mix"] < 0.1 * total["mix"]
     assert set(program.candidates) == {"blend", "mix"}
     assert "libm.so.6" in program.staying["down"]
 

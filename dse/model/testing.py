@@ -191,23 +191,40 @@ def _nan_outside(
     outputs: Mapping[str, Array],
 ) -> None:
     for name, quantity in drawn.items():
-        for outside in _just_outside(quantity):
-            bad = dict(columns)
-            bad[name] = columns[name].copy()
-            bad[name][0] = outside
-            for leaf in model.leaves:
-                if name not in leaf.inputs:
-                    continue
-                known = {**outputs, **bad}  # a part may take the output of another part
-                given = {n: known[n] for n in leaf.inputs if n in known}
-                for output, value in _run(leaf, given, f"where {name} = {outside!r}").items():
-                    assert np.isnan(np.ravel(value)[0]), (
-                        f"{model.name}: '{output}' is not NaN where {name} = {outside!r}"
-                    )
-                    rest = np.broadcast_to(outputs.get(output, value), np.shape(value))
-                    assert np.array_equal(rest[1:], np.asarray(value)[1:], equal_nan=True), (
-                        f"{model.name}: '{output}' changes next to an element outside the domain"
-                    )
+        values = _just_outside(quantity)
+        most = columns[name].size - 1  # one element at least stays inside
+        for first in range(0, len(values), most):
+            _nan_at(model, columns, name, values[first : first + most], outputs)
+
+
+def _nan_at(
+    model: Model,
+    columns: Mapping[str, Any],
+    name: str,
+    values: list[float],
+    outputs: Mapping[str, Array],
+) -> None:
+    """Check that the first elements, of which an input is outside its domain, are NaN."""
+    count = len(values)
+    bad = dict(columns)
+    bad[name] = columns[name].copy()
+    bad[name][:count] = values
+    for leaf in model.leaves:
+        if name not in leaf.inputs:
+            continue
+        known = {**outputs, **bad}  # a part may take the output of another part
+        given = {n: known[n] for n in leaf.inputs if n in known}
+        where = f"where {name} = {' or '.join(map(repr, values))}"
+        for output, value in _run(leaf, given, where).items():
+            made = np.broadcast_to(value, bad[name].shape)
+            for outside, one in zip(values, made, strict=False):
+                assert np.isnan(one), (
+                    f"{model.name}: '{output}' is not NaN where {name} = {outside!r}"
+                )
+            rest = np.broadcast_to(outputs.get(output, value), bad[name].shape)
+            assert np.array_equal(rest[count:], made[count:], equal_nan=True), (
+                f"{model.name}: '{output}' changes next to an element outside the domain"
+            )
 
 
 def _just_outside(quantity: Quantity) -> list[float]:

@@ -209,7 +209,7 @@ def measure_bound_change(before: Array, after: Array) -> Array:
 
 
 def measure_variables(ranges: Ranges, bounds: Callable[[Boxes], Bounds], boxes: Boxes) -> Array:
-    """Measure what each variable does to the bounds of boxes: they at one value of it.
+    """Measure how the bounds of boxes change if a variable has one value, for each variable.
 
     Variables whose outputs are known only for single values are measured together too. All are
     bounded at once: to follow the models for one box costs as much as for a thousand.

@@ -53,7 +53,7 @@ class _Rows:
         return known, self._rows[self._order[place[known]]]
 
     def joined(self, codes: Words, rows: Array) -> _Rows:
-        """Return these rows and those of other codes, which ascend too; each code once."""
+        """Return these rows and rows of other codes, which ascend too; each code once."""
         fresh = ~self.find(codes)[0]
         place = np.searchsorted(self._codes, codes[fresh])
         order = np.insert(self._order, place, len(self._rows) + np.arange(len(place)))

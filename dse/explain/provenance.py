@@ -230,8 +230,11 @@ def describe_spread(checks: Sequence[Check]) -> str:
                 if ok and not np.isnan(value):
                     labels.setdefault(value, f" ({word_name(check.given.label)})")
         if len(labels) > 1:
-            ends = (show_amount(f(labels), shown.unit) + labels[f(labels)] for f in (min, max))
-            texts.append(f"{word_name(shown.name)} {' to '.join(ends)}")
+            (low, first), (high, last) = (
+                (show_amount(f(labels), shown.unit), labels[f(labels)]) for f in (min, max)
+            )
+            first = "" if first == last else first
+            texts.append(f"{word_name(shown.name)} {low}{first} to {high}{last}")
     failing = [word_name(c.given.label) for c in moving if not all(c.outcomes[0].feasible)]
     if failing:
         more = [f"{len(failing) - _CHECKED} more"] if len(failing) > _CHECKED else []

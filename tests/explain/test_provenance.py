@@ -173,9 +173,10 @@ def test_the_spread_is_that_of_the_recommended_design_in_changed_studies() -> No
             speedups[label, value] = float(other.evaluate(columns)["speedup"].iloc[0])
     low, high = (f(speedups, key=lambda key: speedups[key]) for f in (min, max))
     assert speedups[low] < design["speedup"] < speedups[high]
-    texts = (f"{show_amount(speedups[key], '1')} ({key[0]})" for key in (low, high))
+    assert low[0] == high[0] == "latency per byte"  # it is named once
+    ends = (show_amount(speedups[key], "1") for key in (low, high))
     spread = inputs.fields["one input off"]
-    assert spread.startswith(f"speedup {' to '.join(texts)}, break even ")
+    assert spread.startswith(f"speedup {' to '.join(ends)} (latency per byte), break even ")
     assert spread.count("acceleration") == 0  # no input changes it
 
 

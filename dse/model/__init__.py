@@ -4,7 +4,7 @@
 * `signature`: the inputs and outputs that a function declares, with its records laid flat;
 * `decorators`: `model` and `composed_of`, which make a function callable as a model;
 * `declarations`: `monotonic`, `lower_bound` and `requires`: how outputs depend on inputs, and
-  relations that must hold;
+  relations that must hold (`ModelRequirement`);
 * `contract`: a `Model` read from an annotated function, and errors that break the contract;
 * `grammar`: conditions and comparisons in relations, targets and filters: from text to a tree and
   back, the parts of the tree, and places of problems;
@@ -14,7 +14,7 @@
 * `values`: values as text for people (digits, prefixes, percent, lists of words) and as JSON;
 * `section`: a part of the report that a model adds, as data: tables and charts;
 * `testing`: `check_model`, which checks any model against the contract;
-* `pairs`: sampled pairs of inputs that support or contradict a declaration.
+* `pairs`: sampled pairs of inputs that support or contradict a declaration or a lower bound.
 """
 
 from dse.model.contract import Model

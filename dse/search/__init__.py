@@ -1,7 +1,8 @@
 """Search: the methods that choose designs, and the outcome that they keep.
 
 `base`, `method_choice`
-    The settings and the protocol of every search, with the table of methods; the method of a study.
+    The settings and the protocol of every search, its trials with their state and the table of
+    methods; the method of a study.
 `exhaustive`, `evolution`, `guided`, `optuna_adapter`, `bound`
     The methods: every design in chunks, vectorised NSGA-II, kriging around the front, Optuna's
     samplers by name, certificates by bounds (a package).

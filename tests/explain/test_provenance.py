@@ -174,9 +174,9 @@ def test_the_spread_is_that_of_the_recommended_design_in_changed_studies() -> No
     low, high = (f(speedups, key=lambda key: speedups[key]) for f in (min, max))
     assert speedups[low] < design["speedup"] < speedups[high]
     assert low[0] == high[0] == "latency per byte"  # it is named once
-    ends = (show_amount(speedups[key], "1") for key in (low, high))
+    texts = (show_amount(speedups[key], "1") for key in (low, high))
     spread = inputs.fields["one input off"]
-    assert spread.startswith(f"speedup {' to '.join(ends)} (latency per byte), break even ")
+    assert spread.startswith(f"speedup {' to '.join(texts)} (latency per byte), break even ")
     assert spread.count("acceleration") == 0  # no input changes it
 
 

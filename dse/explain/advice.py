@@ -369,8 +369,8 @@ def find_steps(
     """Return, by wanted improvement, the design with the lowest price that is a tenth better.
 
     The price is the loss per gain: the sum of the fractions by which objectives get worse over the
-    sum of those by which they get better. Of equal prices, the smaller change is first. An
-    objective that is 0 or infinite has no fraction, and no step.
+    sum of those by which they get better. Of equal prices, the smaller change is first. The gain
+    of an objective that is 0 or infinite has no fraction, and there is no step for it.
 
     Parameters
     ----------
@@ -382,20 +382,23 @@ def find_steps(
     front, signs, steps = result.front, result.front.signs, dict[str, str]()
     own = front.points[front.designs.index.get_loc(design)]
     points = np.where(among[:, None], front.points, np.inf)
+    known = np.isfinite(own) & (own != 0.0)
     with np.errstate(all="ignore"):
         worse = (points - own) / np.abs(own)
-        worse = np.where(points == own, 0.0, np.nan_to_num(worse, nan=np.inf))
-        losses, gains = (np.maximum(sign * worse, 0.0).sum(axis=1) for sign in (1.0, -1.0))
-        prices = np.nan_to_num(losses / gains, nan=np.inf)
+        losses = np.where(points > own, worse, 0.0).sum(axis=1)
+        gains = np.where((points < own) & known, -worse, 0.0).sum(axis=1)
+        prices = np.round(losses / gains, _PRICE_DIGITS)
     for i, objective in enumerate(front.objectives):
+        if not known[i]:
+            continue
         rows = np.flatnonzero(points[:, i] <= own[i] - STEP * abs(own[i]))
-        if not np.isfinite(own[i]) or own[i] == 0.0 or not (len(rows) or among.all()):
+        if not (len(rows) or among.all()):
             continue
         more = "more" if objective.sign < 0 else "less"
         best = show_amount(float(front.points[:, i].min() * signs[i]), objective.unit)
         text = f"no design on the front, the best is {best}"
         if len(rows):
-            row = int(rows[np.lexsort((gains[rows], prices[rows].round(_PRICE_DIGITS)))[0]])
+            row = int(rows[np.lexsort((gains[rows], prices[rows]))[0]])
             numbers = design, int(front.designs.index[row])
             settings = list_settings(evaluator, *(design_values(result, n) for n in numbers))
             change = replace(_front_change(front, own * signs, row), settings=settings)

@@ -155,6 +155,8 @@ def show_relative_change(before: float, after: float, unit: str) -> str:
         return f"×{show_number(1 + fraction, 3)}"
     if abs(fraction) < _NO_CHANGE:
         return "0 %"
+    if abs(fraction) > 1:  # of a negative value
+        return f"from {show_amount(before, unit)}"
     return f"{'+' if fraction > 0 else '−'}{show_percent(abs(fraction))}"
 
 

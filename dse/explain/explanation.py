@@ -350,14 +350,15 @@ def explain(
 
 
 def _describe_limits(result: Result, number: int, largest: str) -> str:
-    """Return the largest parts of times, and whether an engine that is seldom busy explains them.
+    """Return the largest parts of times; a call has latency, and no wait, if its engine is idle.
 
-    Of calls that arrive at random, the fraction that finds the engine busy is its utilization.
+    The fraction of calls that find it busy is its utilization, if they arrive at random.
     """
     busy = result.designs.get(_ENGINE_USE)
-    if not largest or busy is None or not busy.get(number, 1.0) < _SELDOM:
+    if busy is None or not busy.get(number, 1.0) < _SELDOM:
         return largest
-    return f"call latency (engine {show_percent(busy[number], 2)} busy): {largest}"
+    words = f" of call time (latency: engine {show_percent(busy[number], 2)} busy)"
+    return largest.replace(" of call time", words)
 
 
 def explanation_cost(study: ResolvedStudy, result: Result) -> int:

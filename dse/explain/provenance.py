@@ -218,24 +218,27 @@ def _outcomes(
 
 
 def describe_spread(checks: Sequence[Check]) -> str:
-    """Return how far the objectives of the recommended design move if any one input is off.
+    """Return how far the objectives of the recommended design change if any one input is off.
 
     Each value has its input in parentheses. The inputs that make the design infeasible come last.
     """
-    texts, moving = list[str](), [check for check in checks if check.outcomes]
-    for outcomes in zip(*(check.outcomes for check in moving), strict=True):
-        shown, labels = outcomes[0].objective, {outcomes[0].own: ""}
-        for check, each in zip(moving, outcomes, strict=True):
-            for value, ok in zip(each.ends, each.feasible, strict=True):
-                if ok and not np.isnan(value):
-                    labels.setdefault(value, f" ({word_name(check.given.label)})")
-        if len(labels) > 1:
-            (low, first), (high, last) = (
-                (show_amount(f(labels), shown.unit), labels[f(labels)]) for f in (min, max)
-            )
-            first = "" if first == last else first
-            texts.append(f"{word_name(shown.name)} {low}{first} to {high}{last}")
-    failing = [word_name(c.given.label) for c in moving if not all(c.outcomes[0].feasible)]
+    texts, known = list[str](), [check for check in checks if check.outcomes]
+    for outcomes in zip(*(check.outcomes for check in known), strict=True):
+        shown, inputs = (
+            outcomes[0].objective,
+            {outcomes[0].own: ""},
+        )  # by the value of the objective
+        for check, outcome in zip(known, outcomes, strict=True):
+            for value, feasible in zip(outcome.ends, outcome.feasible, strict=True):
+                if feasible and not np.isnan(value):
+                    inputs.setdefault(value, f" ({word_name(check.given.label)})")
+        lowest, highest = min(inputs), max(inputs)
+        low, high = show_amount(lowest, shown.unit), show_amount(highest, shown.unit)
+        if np.isnan(outcomes[0].own) or low == high:
+            continue
+        first = "" if inputs[lowest] == inputs[highest] else inputs[lowest]
+        texts.append(f"{word_name(shown.name)} {low}{first} to {high}{inputs[highest]}")
+    failing = [word_name(c.given.label) for c in known if not all(c.outcomes[0].feasible)]
     if failing:
         more = [f"{len(failing) - _CHECKED} more"] if len(failing) > _CHECKED else []
         texts.append(f"not feasible: {join_words([*failing[:_CHECKED], *more], 'or')}")

@@ -237,6 +237,9 @@ class Answer:
         The values and catalog entries of the study that are probably wrong.
     idle : tuple of str
         The variables without effect on the first design; its description leaves them out.
+    switch : {"Changes at", "Beneficial at", "Met at"}
+        The question that switch points answer: where another design is recommended, where one is
+        beneficial, or where one meets the target and all bounds.
     """
 
     verdict: str
@@ -246,6 +249,7 @@ class Answer:
     confidence: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    switch: str = "Changes at"
 
     @property
     def fields(self) -> dict[str, str]:
@@ -258,7 +262,7 @@ class Answer:
         if not self.beneficial:
             return ""
         wanted, step = next(iter(self.steps.items()), ("", ""))
-        if step and not step.startswith("design"):  # there is none
+        if step and not step.startswith("design "):  # there is none
             step = f"{wanted}: {step}"
         return self.fields.get("change") or step
 
@@ -317,7 +321,12 @@ def make_answer(
     if recommended:
         steps = find_steps(study.evaluator, result, selection.design, selection.among)
     verdict = " ".join(filter(None, verdicts))
-    return Answer(verdict, recommended, designs, steps, confidence, study.warnings, tuple(idle))
+    switch = "Changes at"
+    if not recommended:
+        switch = "Beneficial at" if selection.meets.any() else "Met at"
+    return Answer(
+        verdict, recommended, designs, steps, confidence, study.warnings, tuple(idle), switch
+    )
 
 
 def list_missing_resource_data(study: ResolvedStudy) -> list[str]:
@@ -572,7 +581,7 @@ def assess_changes(
         return ()
     given = study, result, selection.design, partial(select_recommended, study, result), thorough
     if selection.role != RECOMMENDED:
-        points = find_switch_points(*given, seconds, none=True)
+        points = find_switch_points(*given, seconds, unmet=True)
         return () if points is None else (points,)
     found = find_switch_points(*given, seconds), find_limits(*given)
     return tuple(each for each in found if each is not None)

@@ -89,28 +89,36 @@ def input_range(
     Parameters
     ----------
     wide : bool
-        Whether a value of any provenance has a range, from a tenth to ten times it.
+        Whether the range of a value of any provenance includes a tenth and ten times it.
     """
     if given.kernels and given.variable:  # of an entry that a kernel may have
         return None
-    if given.uncertain is not None and not wide:
+    own = None
+    if given.uncertain is not None:
         source, number = given.uncertain.source, given.uncertain.number
-        return _ends_of(study.uncertainty, source, number), source.text
-    if given.range and not wide:
+        own = _ends_of(study.uncertainty, source, number), source.text
+    elif given.range:
         low, high = given.range
-        return (low, high), f"between {show(low, given.unit)} and {show(high, given.unit)}"
-    if (
-        (given.provenance != "assumed" and not wide)
-        or not math.isfinite(given.value)
-        or given.value == 0
-    ):
+        own = (low, high), f"between {show(low, given.unit)} and {show(high, given.unit)}"
+    elif given.provenance == "assumed":
+        own = _scaled_range(study, given, FACTOR)
+    if not wide:
+        return own
+    ends = [end for each in (own, _scaled_range(study, given, WIDE)) if each for end in each[0]]
+    return ((min(ends), max(ends)), "") if ends else None
+
+
+def _scaled_range(
+    study: ResolvedStudy, given: StudyInput, factor: float
+) -> tuple[tuple[float, float], str] | None:
+    """Return the value divided and multiplied by a factor, within its domain; None if it cannot."""
+    if not math.isfinite(given.value) or given.value == 0:
         return None
     if given.kernels and study.kernels is not None:
         evaluator = study.kernels.kernels[given.kernels[0]].evaluator
         study = replace(study, evaluator=evaluator)
     if given.name in study.evaluator.model_graph.free:  # only relations name it: a bound, no value
         return None
-    factor = WIDE if wide else FACTOR
     low, high = sorted((given.value / factor, given.value * factor))
     if given.name in study.evaluator.model_graph.quantities:
         quantity = common_domain(study.evaluator.model_graph, given.name)
@@ -269,11 +277,20 @@ class SwitchPoint:
     def __str__(self) -> str:
         label, unit = word_name(self.label), self.unit or "1"
         if self.first:
-            more = "more" if self.value > self.now else "less"
-            return f"{label} {show_amount(self.value, unit)} or {more}"
-        near = abs(self.value - self.now) <= _NEAR * abs(self.now)
-        change = show_relative_change(self.now, self.value, unit)
-        return f"{label} {change}{' (near tie)' if near else ''}"
+            value = _round_away(self.value, self.now)
+            return f"{label} {show_amount(value, unit)} or {'more' if value > self.now else 'less'}"
+        if not self.now:
+            return f"{label} {show_amount(self.value, unit)} (now 0)"
+        near = " (near tie)" if abs(self.value - self.now) <= _NEAR * abs(self.now) else ""
+        return f"{label} {show_relative_change(self.now, self.value, unit)}{near}"
+
+
+def _round_away(value: float, now: float) -> float:
+    """Return a value in three digits, on the side of it that is farther from another value."""
+    if not value:
+        return value
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - 2)
+    return float((math.ceil if value > now else math.floor)(value / step) * step)
 
 
 @dataclass(frozen=True)
@@ -308,8 +325,8 @@ class SwitchPoints:
         """All switch points with the variables that differ, as labels and texts."""
         texts = [point.texts for point in self.points]
         lines = [
-            ("switch point", f"{label} {value} (now {now}): {design}: {settings}")
-            for label, now, value, design, settings in texts
+            ("switch point", f"{label} {value} (now {now}): {': '.join(filter(None, then))}")
+            for label, now, value, *then in texts
         ]
         return [*lines, ("switch points", self._none)]
 
@@ -324,7 +341,9 @@ class SwitchPoints:
         """The switch points as a table of the report."""
         names = ["input value", "now", "switch point", "recommended", "change"]
         rows = pd.DataFrame([p.texts for p in self.points], columns=names)
-        return Table("Switch points: another design is recommended", rows, self.searched)
+        first = any(point.first for point in self.points)
+        what = "a design is good enough" if first else "another design is recommended"
+        return Table(f"Switch points: {what}", rows, self.searched)
 
 
 def find_switch_points(
@@ -334,7 +353,7 @@ def find_switch_points(
     select: Select,
     thorough: bool = True,
     seconds: float = SECONDS,
-    none: bool = False,
+    unmet: bool = False,
 ) -> SwitchPoints | None:
     """Return the switch points of a recommended design; None if no input value may be off.
 
@@ -346,13 +365,13 @@ def find_switch_points(
         Whether they are searched although only some designs of the space are evaluated.
     seconds : float
         The processor seconds that the models may take, as an estimate.
-    none : bool
+    unmet : bool
         Whether no design is recommended, and this one is the nearest. Then every input value takes
         other ones, and a switch point is where a design is recommended.
     """
     study = replace(study, evaluator=ignore_errors(study.evaluator))
     evaluator = study.evaluator
-    inputs = [(f, input_range(study, f, none)) for f in study.inputs]
+    inputs = [(f, input_range(study, f, unmet)) for f in study.inputs]
     ranges = [(given, found[0]) for given, found in inputs if found is not None]
     if not ranges or isinstance(evaluator.space, TableSpace):
         return None
@@ -388,8 +407,8 @@ def find_switch_points(
     every = np.arange(len(numbers))
     (own,) = find_rows([(ranges[0][0], ())], every)
     base = own[0] if own else None
-    if not own or (base is not None if none else base is None or numbers[base] != recommended):
-        return SwitchPoints((), "not searched: the middles of the inputs give another design")
+    if not own or (base is not None if unmet else base is None or numbers[base] != recommended):
+        return SwitchPoints((), "not searched: the middles of the inputs give another answer")
     whole = {name for name, q in evaluator.model_graph.quantities.items() if q.integer}
     brackets = [
         _Bracket(given, given.name in whole, base, float(given.value), end, base)
@@ -421,7 +440,7 @@ def find_switch_points(
         settings = tuple(map(str, list_settings(evaluator, *pair)))
         design = None if bracket.row is None else int(numbers[bracket.row])
         own = float(given.value)
-        return SwitchPoint(given.label, given.unit, own, bracket.outside, design, settings, none)
+        return SwitchPoint(given.label, given.unit, own, bracket.outside, design, settings, unmet)
 
     found = [point(bracket) for bracket in brackets if bracket.row != base]
     found.sort(key=lambda p: abs(p.value - p.now) / (abs(p.now) or 1.0))

@@ -93,8 +93,9 @@ class Overview:
         By column: the upper bound that a constraint sets.
     assumptions : sequence of mapping
         Input values that may be off, by falling front shift, with their switch points.
-    nearest : str
-        The nearest switch points in words; empty if none is known.
+    switch, nearest : str
+        The question of the switch points, as `Answer` has it, and the nearest ones in words; empty
+        if none is known.
     searched : sequence of str
         Which designs were evaluated for switch points.
     assumed : str
@@ -124,6 +125,7 @@ class Overview:
     flags: Sequence[str] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
     assumptions: Sequence[Mapping[str, str]] = ()
+    switch: str = ""
     nearest: str = ""
     searched: Sequence[str] = ()
     assumed: str = ""
@@ -169,6 +171,7 @@ def make_overview(
         flags=_flags(evaluator),
         limits=_limits(evaluator, result),
         assumptions=_assumptions(inputs),
+        switch=answer.switch,
         nearest=_nearest(inputs),
         searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
         assumed=_assumed(inputs),
@@ -203,6 +206,7 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "flags": list(overview.flags),
         "limits": json_value(overview.limits),
         "assumptions": list(overview.assumptions),
+        "switch": overview.switch,
         "nearest": overview.nearest,
         "searched": list(overview.searched),
         "idle": list(overview.idle),
@@ -320,9 +324,10 @@ def _nearest(inputs: InputProvenance) -> str:
 
 def _next_step(answer: Answer) -> str:
     """Return the next step with the improvement of which it has the lowest price."""
-    step, wanted = answer.next_step, next(iter(answer.steps), "")
-    first = step.startswith("design") and wanted
-    return f"{wanted}, at the lowest price: {step}" if first else step
+    wanted, step = next(iter(answer.steps.items()), ("", ""))
+    if answer.next_step == step:
+        return f"{wanted}, at the lowest price: {step}" if step else ""
+    return answer.next_step
 
 
 def _assumed(inputs: InputProvenance) -> str:

@@ -136,16 +136,17 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
         lines += make_field("Target", result.target.words[0], width, 2)
     fields = dict(answer["fields"]) if answer else {}
     switch_points = fields.get("switch points", "").replace(LATER, "")
-    otherwise = "Beneficial at" if result.target is None else "Met at"
+    switch = answer.get("switch", "")
     notes = f"{plural(len(result.notes), 'note')}: run with --verbose, or see the report"
     texts = {
         "No engine": fields.get("build nothing", ""),
         "Worse": fields.get("worse than nothing built", ""),
         "Bottleneck": "; ".join(filter(None, (fields.get("limits"), fields.get("bottleneck")))),
-        otherwise: "" if answer.get("beneficial") else switch_points,
+        "Beneficial at": switch_points if switch == "Beneficial at" else "",
+        "Met at": switch_points if switch == "Met at" else "",
         "Next step": answer["next_step"] if answer else "",
         "Confidence": _describe_confidence(fields),
-        "Changes at": switch_points if answer.get("beneficial") else "",
+        "Changes at": switch_points if switch == "Changes at" else "",
         "Notes": notes if result.notes else "",
     }
     lines += _fit_fields(texts, _RUN - 2 - len(lines), width)
@@ -153,18 +154,19 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
 
 
 def _fit_fields(texts: Mapping[str, str], room: int, width: int) -> list[str]:
-    """Return fields in at most so many lines: they lose lines in turn, and the last are dropped."""
+    """Return fields in at most so many lines: they lose lines in turn, and some are left out."""
     sizes = {n: len(make_field(n, text, width, _MOST)) for n, text in texts.items()}
     for least, labels in ((2, _SHORTENED), (1, _SHORTENED), (0, _DROPPED)):
         for label in labels:
             if sum(sizes.values()) > room:
                 sizes[label] = min(sizes.get(label, 0), least)
-    return [
+    lines = [
         line
         for label, text in texts.items()
         if sizes[label]
         for line in make_field(label, text, width, sizes[label])
     ]
+    return lines[: max(room, 0)]
 
 
 def _describe_search(result: Result) -> tuple[str, str]:

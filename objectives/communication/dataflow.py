@@ -31,8 +31,8 @@ _ALLOCATION = re.compile(
     r"|m(un|re)?map(64)?$|operator (new|delete)|_Zn[wa]|_Zd[la]"
 )
 """The functions of C and C++ libraries that take memory from the heap and give it back."""
-_GIVING_BACK = re.compile(r"free$|munmap$|operator delete|_Zd[la]")
-"""Those of them that give it back."""
+_GIVING_BACK = re.compile(r"free$|munmap(64)?$|operator delete|_Zd[la]")
+"""The functions that give memory back."""
 _OF_PROGRAM, _OF_FUNCTION = 100_000, 10_000
 """Instructions per allocation of a function that may move, in the program and in the function.
 

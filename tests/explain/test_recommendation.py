@@ -457,3 +457,30 @@ def test_a_step_has_the_least_loss_per_gain() -> None:
     answer = dse.from_mapping(content, {"price": price}).run().answer()
     assert answer.designs[0].design == 0
     assert answer.next_step == "design 2: speedup +60 %, area +80 % (kind 0 → 2)"
+
+
+class Infinite(NamedTuple):
+    time: Annotated[Array, Quantity("cycle", "time", low=0)]
+    even: Annotated[Array, Quantity("B", "break-even", low=0)]
+    cost: Annotated[Array, Quantity("LUT", "cost", low=0)]
+
+
+def infinite(
+    kind: Annotated[Floats, Quantity("1", "kind", low=0, high=2, integer=True)],
+) -> Infinite:
+    """Return a cheap design, and two that are faster: a good one and an expensive one."""
+    row = np.asarray(kind, dtype=int)
+    values = np.array([[10.0, np.inf, 5.0], [8.0, 7.0, 5.5], [7.9, np.inf, 50.0]])[row]
+    return Infinite(values[..., 0], values[..., 1], values[..., 2])
+
+
+def test_an_infinite_value_that_becomes_finite_is_no_loss_of_a_step() -> None:
+    content = {
+        "study": {"name": "infinite", "models": ["infinite"]},
+        "space": {"kind": {"integer": [0, 2]}},
+        "objective": [{"minimize": "time"}, {"minimize": "even"}, {"minimize": "cost"}],
+        "target": {"reach": "cost < 100 LUT", "least": "cost"},
+    }
+    answer = dse.from_mapping(content, {"infinite": infinite}).run().answer()
+    assert answer.designs[0].design == 0
+    assert answer.steps["at least 10 % less time"].startswith("design 1: time −20 %")

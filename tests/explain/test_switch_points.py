@@ -249,8 +249,8 @@ def test_if_nothing_is_beneficial_the_points_are_where_a_design_is() -> None:
     assert values == pytest.approx(expected, rel=3e-4)
     assert all(point.first and point.design == 0 for point in found.points)
     assert found.nearest == (
-        "latency 20 cycles or less, granularity 20 B or more "
-        "or computational index 16 cycles/B or more"
+        "latency 19.9 cycles or less, granularity 20.1 B or more "  # a speedup of 1 is not enough
+        "or computational index 16.1 cycles/B or more"
     )
 
 
@@ -276,3 +276,45 @@ def test_the_command_prints_them_and_no_selector(tmp_path: Path) -> None:
     assert points
     assert text.count("(now ") == len(points)
     assert "workload" not in text.partition("switch point")[2].partition("near the front")[0]
+
+
+class Gain(NamedTuple):
+    gain: Annotated[Array, Quantity("1", "gain", low=0, worth=1.0)]
+
+
+def gain_of(
+    p: Annotated[Floats, Quantity("1", "p")], k: Annotated[Floats, Quantity("1", "k")]
+) -> Gain:
+    """Return a gain that is above 1 for p above 0.1."""
+    return Gain(np.maximum(9.999 * np.asarray(p) * k, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"value": 0.005, "range": [0.001, 5]}, "p 0.101 or more"),  # beyond ten times the value
+        ({"value": 0.0, "range": [-2, 3]}, "p 0.101 or more"),
+        ({"value": 0.05, "range": [0.04, 0.06]}, "p 0.101 or more"),
+    ],
+)
+def test_the_search_for_a_benefit_covers_the_range_and_rounds_to_the_safe_side(
+    given: dict[str, Any], words: str
+) -> None:
+    made = {
+        "study": {"name": "gains", "models": ["gain_of"]},
+        "inputs": {"p": given},
+        "space": {"k": {"values": [1.0]}},
+        "objective": [{"maximize": "gain"}],
+    }
+    study = dse.from_mapping(made, {"gain_of": gain_of})
+    result = study.run(workers=1)
+    (found,) = assess_changes(study, result)
+    assert isinstance(found, SwitchPoints)
+    assert found.nearest == words
+    assert "p " in found.lines[0][1]
+    assert result.answer().switch == "Beneficial at"
+
+
+def test_a_switch_point_of_zero_has_its_value() -> None:
+    point = SwitchPoint("delay", "s", 0.0, 1e-6, 1, ("k 1 → 2",))
+    assert SwitchPoints((point,), "").nearest == "delay 1 µs (now 0): k 1 → 2"

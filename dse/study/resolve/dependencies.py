@@ -209,7 +209,7 @@ def list_inputs(
         quantity = model_graph.quantities.get(name)
         return StudyInput(
             name,
-            label or ("host clock" if name == "clock" else name),
+            label or name,
             quantity.unit if quantity is not None else "Hz" if name == "clock" else "",
             math.nan if name in inputs.resources else float(value.value),
             value.provenance,

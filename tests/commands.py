@@ -27,7 +27,7 @@ class Done(NamedTuple):
 def leave_out_assumptions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a recommendation say nothing of how far it holds: that takes most of the time."""
     monkeypatch.setattr("dse.explain.recommendation.check_assumptions", lambda *_: ())
-    monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_: None)
+    monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_, **__: None)
 
 
 def called(*arguments: str, cwd: Path, columns: int = 80) -> Done:

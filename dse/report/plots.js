@@ -20,7 +20,7 @@ function themed(layout) {
   const { ink, soft, line, card } = theme();
   const themedAxis = (axis) => ({ gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: soft }, ...axis });
   const result = {
-    showlegend: true, ...(printing ? { width: 660 } : { autosize: true }), ...layout,
+    showlegend: true, ...(printing ? { width: 660, height: 200 } : { autosize: true }), ...layout,
     margin: { l: 64, r: 24, t: 34, b: 48, ...layout.margin },
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     hoverlabel: { bgcolor: card, bordercolor: line, font: { color: ink } },

@@ -80,7 +80,19 @@ def end_with(error: BaseException) -> int:
         sys.stderr.flush()
     except (OSError, ValueError):  # a model closed the stream, and no text can be printed
         sys.stderr = None
+    _flush_output()
     return code
+
+
+def _flush_output() -> None:
+    """Write the rest of the output, or drop it; Python would try again, and end with 120."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ValueError:  # a model closed the stream
+        sys.stdout = None
 
 
 def _last_words(error: BaseException) -> tuple[str, int]:

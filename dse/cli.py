@@ -591,9 +591,6 @@ def main() -> None:
         else:
             error.show()
         sys.exit(INPUT)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except SystemExit:
         raise
     except BaseException as error:  # a model may raise any class, such as GeneratorExit

@@ -129,15 +129,22 @@ def test_a_model_that_raises_no_exception_class_leaves_one_line(
     assert "Odd: odd" in done.stderr
 
 
+CHECK = [sys.executable, "-m", "dse", "check", "study.toml"]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_an_output_without_space_is_no_unforeseen_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # empty: not set, so that Python keeps a buffer
+def test_an_output_without_space_is_no_unforeseen_error(unbuffered: str, tmp_path: Path) -> None:
     written(tmp_path)
-    command = [sys.executable, "-m", "dse", "check", "study.toml"]
+    own = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            CHECK, cwd=tmp_path, env=own, stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert done.returncode == 2
     assert "No space left" in done.stderr
     assert "unforeseen" not in done.stderr
+    assert "Exception ignored" not in done.stderr
 
 
 # Errors and their texts

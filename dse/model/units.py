@@ -119,14 +119,25 @@ for _name, _value, *_symbols in (line.split(" = ") for line in DEFINITIONS):
     elif _unit := _multiply(_value[_scale.end() :] if _scale else _value):
         _unit = float(_scale[1] if _scale else 1) * _unit[0], _unit[1]
         _UNITS |= dict.fromkeys((*_symbols, _name), _unit)
-# Letters, one digit per power and no power of a power: pint computes all that it is given.
-_UNIT = re.compile(
-    r"""(?: (?!(?:sq|square|squared|cubic|cubed)\b) [A-Za-zµ\u03bc_] [A-Za-z0-9µ\u03bc_]*+
-          | [%1()/\s] | \*(?!\*)
-          | (?: (?:\*\*|\^) \s* -?[0-9] | ⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹] ) (?! [\w.] | \s*(?:\*\*|\^) )
-        )*+""",
+# Letters, one digit per power and no power of a power: pint computes all that it is given. A unit
+# is read part by part: a repetition of all would backtrack for ever, and the possessive one, *+,
+# accepts too much in Python 3.11.2.
+_PART = re.compile(
+    r"""(?!(?:sq|square|squared|cubic|cubed)\b) [A-Za-zµ\u03bc_] [A-Za-z0-9µ\u03bc_]*
+      | [%1()/\s] | \*(?!\*)
+      | (?: (?:\*\*|\^) \s* -?[0-9] | ⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹] ) (?! [\w.] | \s*(?:\*\*|\^) )""",
     re.VERBOSE,
 )
+
+
+def _has_known_parts(text: str) -> bool:
+    """Return whether a unit consists of names, operators and small powers only."""
+    end = 0
+    while part := _PART.match(text, end):
+        end = part.end()
+    return end == len(text)
+
+
 _TEN = re.compile(r"(?<=\d)×10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")  # as reports write it
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _NUMBER = re.compile(
@@ -383,7 +394,7 @@ def _dimension(unit: str) -> tuple[float, dict[str, int]]:
             f"{part[0]!r} is a fraction of a byte or a bit; known are bit, B, kB, MB, KiB"
         )
     not_a_unit = UnitError(f"{unit[:_LONGEST_UNIT]!r} is not a unit, such as B/cycle or m**2")
-    if len(text) > _LONGEST_UNIT or not _UNIT.fullmatch(text):
+    if len(text) > _LONGEST_UNIT or not _has_known_parts(text):
         raise not_a_unit
     if (product := _multiply(text)) is not None:
         return product

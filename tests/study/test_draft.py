@@ -277,6 +277,7 @@ def test_a_program_whose_functions_never_pay_is_still_explored(tmp_path: Path) -
         result = study.run()
         assert set(result.front.designs["accelerated"]) == {'a "b"'}
         assert result.best("speedup")["speedup"] < 1
+        assert result.answer().verdict == "No design in this space meets speedup >= 1.01."
     assert "an accelerator is beneficial for no function" in (tmp_path / "draft.toml").read_text()
 
 

@@ -43,6 +43,28 @@ def test_preferences_select_among_the_designs_on_the_front(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("table", "verdict"),
+    [
+        ('require = ["speed >= 1000"]', "No design in this space meets speed >= 1000."),
+        (
+            f'require = ["speed >= 4"]\nexclude = {{ lanes = {list(range(1, 18))} }}',
+            "No design in this space meets speed >= 4 and has no excluded option.",
+        ),
+        (
+            f"exclude = {{ lanes = {list(range(1, 18))} }}",
+            "No design in this space has no excluded option.",
+        ),
+    ],
+)
+def test_preferences_that_no_design_meets_are_named(
+    tmp_path: Path, table: str, verdict: str
+) -> None:
+    answer = dse.load(written(tmp_path, f"[recommend]\n{table}\n")).run().answer()
+    assert answer.verdict == verdict
+    assert not answer.beneficial
+
+
+@pytest.mark.parametrize(
     ("table", "place", "word"),
     [
         ("weights = { spead = 2 }", "recommend.weights", "did you mean 'speed'"),

@@ -223,14 +223,14 @@ class Choice(_Grid):
         The word for an option.
     numbered : str
         If input values of the entries are uncertain: the column of the options' indices.
-    abouts : mapping of str to str
+    descriptions : mapping of str to str
         The descriptions of options that a catalog gives.
     """
 
     rows: Mapping[str, Mapping[str, float]]
     about: str = "option"
     numbered: str = ""
-    abouts: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def count(self) -> int:

@@ -53,7 +53,6 @@ _MIN_GAIN = 1.01  # a smaller factor is not listed
 _WORTHWHILE = 1.05  # a smaller factor is not the first change to make
 STEP = 0.1
 """The fraction by which a step makes an objective better."""
-_PRICE_DIGITS = 9  # prices that differ less are equal
 _DOMINATORS = 3  # dominating designs that are listed
 _PAIRS = 100_000  # designs that differ in two variables, at most
 _BATCH = 4_096
@@ -387,7 +386,7 @@ def find_steps(
         worse = (points - own) / np.abs(own)
         losses = np.where(points > own, worse, 0.0).sum(axis=1)
         gains = np.where((points < own) & known, -worse, 0.0).sum(axis=1)
-        prices = np.round(losses / gains, _PRICE_DIGITS)
+        prices = losses / gains
     for i, objective in enumerate(front.objectives):
         if not known[i]:
             continue

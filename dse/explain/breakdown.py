@@ -180,11 +180,13 @@ def _describe_condition(model_graph: ModelGraph, name: str, value: float) -> str
     return f"{name} = {show(value, model_graph.quantities[name].unit)}"
 
 
-def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
+def largest_parts(
+    evaluator: Evaluator, parts: Sequence[Part], remarks: Mapping[str, str] | None = None
+) -> str:
     """Return the largest part of each time of which objectives are made, a mean over scenarios.
 
     Objectives with different largest parts each have theirs. A part that is nearly all of its time
-    names no limit. Then the parts of the other times follow.
+    names no limit. Then the parts of the other times follow. Some times have a remark.
     """
     names = (o.quantity for o in evaluator.objectives)
     totals = [find_divisor(evaluator.model_graph, name) or name for name in names]
@@ -205,7 +207,8 @@ def largest_parts(evaluator: Evaluator, parts: Sequence[Part]) -> str:
                 for o, (name, fraction) in each.items()
             ]
         else:
-            texts = [f"{word_name(name)} {show_percent(fraction, digits=2)} of {word_name(total)}"]
+            text = f"{word_name(name)} {show_percent(fraction, digits=2)} of {word_name(total)}"
+            texts = [text + (remarks or {}).get(total, "")]
         if len(texts) == 1 and fraction >= _NEARLY_ALL:
             whole_times += texts
         elif name and (total in totals or whole_times):

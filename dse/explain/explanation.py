@@ -50,7 +50,8 @@ from dse.study.study import ResolvedStudy
 
 _SWEPT = 250  # points along the axis of regions or of a curve
 _DRAWN = 8  # designs whose regions and curves are computed: a curve may be a simulation
-_ENGINE_USE, _SELDOM = "engine_utilization", 0.3  # calls that wait are fewer than this fraction
+_CALL_TIME, _ENGINE_USE = "call_time", "engine_utilization"
+_SELDOM = 0.3  # of a smaller utilization, few calls wait
 UNDECLARED = "no input of the objectives declares its better direction"
 NO_BOTTLENECK = "no single input"
 
@@ -339,7 +340,7 @@ def explain(
                 curves=draw_curves(study, inputs) if row < _DRAWN else (),
                 scenarios=scenarios[row],
                 ranking=ranking,
-                limits=_describe_limits(result, int(number), largest_parts(certain, parts[row])),
+                limits=largest_parts(certain, parts[row], _remark_on_load(result, int(number))),
                 robustness=robustness.designs.get(int(number)),
                 objectives=tuple(o.name for o in result.objectives),
                 units=units,
@@ -349,16 +350,15 @@ def explain(
     return explanations
 
 
-def _describe_limits(result: Result, number: int, largest: str) -> str:
-    """Return the largest parts of times; a call has latency, and no wait, if its engine is idle.
+def _remark_on_load(result: Result, number: int) -> dict[str, str]:
+    """Return by time of a call that it is latency, and no wait, if the engine is seldom busy.
 
     The fraction of calls that find it busy is its utilization, if they arrive at random.
     """
     busy = result.designs.get(_ENGINE_USE)
     if busy is None or not busy.get(number, 1.0) < _SELDOM:
-        return largest
-    words = f" of call time (latency: engine {show_percent(busy[number], 2)} busy)"
-    return largest.replace(" of call time", words)
+        return {}
+    return {_CALL_TIME: f" (latency: engine {show_percent(busy[number], 2)} busy)"}
 
 
 def explanation_cost(study: ResolvedStudy, result: Result) -> int:

@@ -53,7 +53,7 @@ _HOW = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RangeEffect:
     """An objective of the recommended design while an input takes the bounds of its range.
 
     Parameters
@@ -104,7 +104,7 @@ class Check:
         The front shift at the worse bound; see `front_distance`.
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
-    outcomes : tuple of Outcome
+    effects : tuple of RangeEffect
         The objectives of the recommended design at both bounds, the main one first; empty if
         nothing is recommended.
     """
@@ -114,13 +114,13 @@ class Check:
     law: str
     shift: float
     objective: str
-    outcomes: tuple[Outcome, ...] = ()
+    effects: tuple[RangeEffect, ...] = ()
 
     @property
-    def effect(self) -> str:
+    def main_effect(self) -> str:
         """The main objective at both bounds; if it stays the same, the most changed objective."""
-        changed = [each for each in self.outcomes if each.change > 0 or not all(each.feasible)]
-        main = [each for each in self.outcomes[:1] if each.change > 0]
+        changed = [each for each in self.effects if each.change > 0 or not all(each.feasible)]
+        main = [each for each in self.effects[:1] if each.change > 0]
         return str(max(main or changed, key=lambda each: each.change)) if changed else ""
 
     @property
@@ -134,8 +134,8 @@ class Check:
 
     def __str__(self) -> str:
         label, shift = word_name(self.given.label), show_percent(self.shift, digits=2)
-        if self.effect:
-            return f"{label} {self.range_text}: {self.effect} (front shift {shift})"
+        if self.main_effect:
+            return f"{label} {self.range_text}: {self.main_effect} (front shift {shift})"
         return f"{label} shifts the front by {shift} ({self.range_text})"
 
 
@@ -200,21 +200,21 @@ def _check(
     sizes = np.nan_to_num(changes, nan=1.0).mean(axis=0) if len(fronts[0]) else np.zeros(1)
     most = int(np.argmax(sizes))
     objective = evaluator.objectives[most].name if sizes[most] > 0 else ""
-    outcomes = _outcomes(evaluator, values[:, 0], valid[1:, 0]) if recommended else ()
-    return Check(given, ends, law, max(shifts), objective, outcomes)
+    effects = _measure_effects(evaluator, values[:, 0], valid[1:, 0]) if recommended else ()
+    return Check(given, ends, law, max(shifts), objective, effects)
 
 
-def _outcomes(
+def _measure_effects(
     evaluator: Evaluator, values: Array, feasible: NDArray[np.bool_]
-) -> tuple[Outcome, ...]:
+) -> tuple[RangeEffect, ...]:
     """Return the objectives of a design at both bounds; the first values are its own."""
     low, high = feasible.tolist()
     main = main_objective(evaluator)
-    outcomes = [
-        Outcome(o, own, (first, last), (low, high))
+    effects = [
+        RangeEffect(o, own, (first, last), (low, high))
         for o, (own, first, last) in zip(evaluator.objectives, values.T.tolist(), strict=True)
     ]
-    return tuple(sorted(outcomes, key=lambda each: each.objective != main))
+    return tuple(sorted(effects, key=lambda each: each.objective != main))
 
 
 def describe_spread(checks: Sequence[Check]) -> str:
@@ -222,23 +222,21 @@ def describe_spread(checks: Sequence[Check]) -> str:
 
     Each value has its input in parentheses. The inputs that make the design infeasible come last.
     """
-    texts, known = list[str](), [check for check in checks if check.outcomes]
-    for outcomes in zip(*(check.outcomes for check in known), strict=True):
-        shown, inputs = (
-            outcomes[0].objective,
-            {outcomes[0].own: ""},
-        )  # by the value of the objective
-        for check, outcome in zip(known, outcomes, strict=True):
-            for value, feasible in zip(outcome.ends, outcome.feasible, strict=True):
+    texts, known = list[str](), [check for check in checks if check.effects]
+    for effects in zip(*(check.effects for check in known), strict=True):
+        shown = effects[0].objective
+        inputs = {effects[0].own: ""}  # by the value of the objective
+        for check, effect in zip(known, effects, strict=True):
+            for value, feasible in zip(effect.ends, effect.feasible, strict=True):
                 if feasible and not np.isnan(value):
                     inputs.setdefault(value, f" ({word_name(check.given.label)})")
         lowest, highest = min(inputs), max(inputs)
         low, high = show_amount(lowest, shown.unit), show_amount(highest, shown.unit)
-        if np.isnan(outcomes[0].own) or low == high:
+        if np.isnan(effects[0].own) or low == high:
             continue
         first = "" if inputs[lowest] == inputs[highest] else inputs[lowest]
         texts.append(f"{word_name(shown.name)} {low}{first} to {high}{inputs[highest]}")
-    failing = [word_name(c.given.label) for c in known if not all(c.outcomes[0].feasible)]
+    failing = [word_name(c.given.label) for c in known if not all(c.effects[0].feasible)]
     if failing:
         more = [f"{len(failing) - _CHECKED} more"] if len(failing) > _CHECKED else []
         texts.append(f"not feasible: {join_words([*failing[:_CHECKED], *more], 'or')}")

@@ -109,9 +109,10 @@ def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
     if not among.any():
         bounds = [*(target.bounds if target else ()), *preferences.bounds]
         if bounds and not meets.any():
-            row = find_nearest(objectives, points, bounds, allowed)
+            row = find_nearest(objectives, points, bounds, allowed if allowed.any() else ~allowed)
         else:
-            row, _ = find_best(objectives, points, main_objective(study.evaluator), meets)
+            known = meets if meets.any() else ~allowed  # each design has an excluded option
+            row, _ = find_best(objectives, points, main_objective(study.evaluator), known)
         return Selection(int(numbers[row]), NEAREST, row, beneficial, meets)
     row, least, equal = _select_row(study, result, points, among)
     runners_up = _runners_up(study, result, row, among)
@@ -237,7 +238,7 @@ class Answer:
         The values and catalog entries of the study that are probably wrong.
     idle : tuple of str
         The variables without effect on the first design; its description leaves them out.
-    switch : {"Changes at", "Beneficial at", "Met at"}
+    switch_label : {"Changes at", "Beneficial at", "Met at"}
         The question that switch points answer: where another design is recommended, where one is
         beneficial, or where one meets the target and all bounds.
     """
@@ -249,7 +250,7 @@ class Answer:
     confidence: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
-    switch: str = "Changes at"
+    switch_label: str = "Changes at"
 
     @property
     def fields(self) -> dict[str, str]:
@@ -321,11 +322,11 @@ def make_answer(
     if recommended:
         steps = find_steps(study.evaluator, result, selection.design, selection.among)
     verdict = " ".join(filter(None, verdicts))
-    switch = "Changes at"
+    label = "Changes at"
     if not recommended:
-        switch = "Beneficial at" if selection.meets.any() else "Met at"
+        label = "Beneficial at" if selection.meets.any() else "Met at"
     return Answer(
-        verdict, recommended, designs, steps, confidence, study.warnings, tuple(idle), switch
+        verdict, recommended, designs, steps, confidence, study.warnings, tuple(idle), label
     )
 
 
@@ -410,9 +411,8 @@ def _describe_no_accelerator(
             value = float(objective.reduced(found, 1)[0])
         if value is not None:
             texts.append(f"{word_name(objective.name)} {show_amount(value, objective.unit)}")
-    return ", ".join(
-        [*texts, *([f"at {size}"] if texts and (size := describe_size(study)) else [])]
-    )
+    size = describe_size(study) if texts else ""
+    return ", ".join([*texts, f"at {size}"] if size else texts)
 
 
 def describe_size(study: ResolvedStudy) -> str:
@@ -484,8 +484,13 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     """Return whether designs meet the target and are beneficial; empty if all are."""
     where = "in this space" if result.certificate.complete else "that was found"
     meets, beneficial = selection.meets, selection.beneficial
-    if study.target is not None and not meets.any():
-        return f"No design {where} meets {study.target.reach}."
+    if not meets.any():
+        wanted = [study.target.reach] if study.target is not None else []
+        wanted += [bound.text for bound in study.preferences.bounds]
+        allowed = study.preferences.allow(result.front.designs, len(meets))
+        meet = [f"meets {' and '.join(wanted)}"] if wanted else []
+        avoid = [] if allowed.all() else ["has no excluded option"]
+        return f"No design {where} {' and '.join([*meet, *avoid])}."
     if not (beneficial & meets).any():
         objectives = [(result.objectives[i], limit) for i, limit in list_benefits(study.evaluator)]
         best = ", ".join(

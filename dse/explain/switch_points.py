@@ -37,7 +37,15 @@ from dse.explain.robustness import evaluate_samples, select_candidates
 from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
 from dse.model.section import Table
-from dse.model.values import join_words, plural, show, show_amount, show_apart, word_name
+from dse.model.values import (
+    join_words,
+    plural,
+    show,
+    show_amount,
+    show_apart,
+    show_bound,
+    word_name,
+)
 from dse.problems import InputError
 from dse.result.record import Result
 from dse.study.resolve.dependencies import StudyInput
@@ -251,7 +259,7 @@ class SwitchPoint:
     """The nearest value of an input, on one side, at which another design is recommended.
 
     `design` is None if no design is good enough there; `settings` are its variables that differ.
-    If no design is good enough as the inputs are, `first` is true: here one is.
+    If no design is good enough as the inputs are, `unmet` is true: here one is.
     """
 
     label: str
@@ -260,7 +268,7 @@ class SwitchPoint:
     value: float
     design: int | None
     settings: tuple[str, ...]
-    first: bool = False
+    unmet: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -276,21 +284,13 @@ class SwitchPoint:
 
     def __str__(self) -> str:
         label, unit = word_name(self.label), self.unit or "1"
-        if self.first:
-            value = _round_away(self.value, self.now)
-            return f"{label} {show_amount(value, unit)} or {'more' if value > self.now else 'less'}"
+        if self.unmet:
+            more = self.value > self.now
+            return f"{label} {show_bound(self.value, unit, more)} or {'more' if more else 'less'}"
         if not self.now:
             return f"{label} {show_amount(self.value, unit)} (now 0)"
         near = " (near tie)" if abs(self.value - self.now) <= _NEAR * abs(self.now) else ""
         return f"{label} {show_relative_change(self.now, self.value, unit)}{near}"
-
-
-def _round_away(value: float, now: float) -> float:
-    """Return a value in three digits, on the side of it that is farther from another value."""
-    if not value:
-        return value
-    step = 10.0 ** (math.floor(math.log10(abs(value))) - 2)
-    return float((math.ceil if value > now else math.floor)(value / step) * step)
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ class SwitchPoints:
     def nearest(self) -> str:
         """The nearest switch points in words: those with the same change together."""
         shown = self.points[:_LISTED]
-        if shown and shown[0].first:
+        if shown and shown[0].unmet:
             return join_words(map(str, shown), "or")
         changes = dict.fromkeys(point.then for point in shown)
         together = [[str(p) for p in shown if p.then == then] for then in changes]
@@ -341,9 +341,9 @@ class SwitchPoints:
         """The switch points as a table of the report."""
         names = ["input value", "now", "switch point", "recommended", "change"]
         rows = pd.DataFrame([p.texts for p in self.points], columns=names)
-        first = any(point.first for point in self.points)
-        what = "a design is good enough" if first else "another design is recommended"
-        return Table(f"Switch points: {what}", rows, self.searched)
+        unmet = any(point.unmet for point in self.points)
+        where = "a design is good enough" if unmet else "another design is recommended"
+        return Table(f"Switch points: {where}", rows, self.searched)
 
 
 def find_switch_points(

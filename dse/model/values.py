@@ -380,6 +380,21 @@ def show_amount(value: float, unit: str) -> str:
     return " ".join(each for each in (text, word, unit if unit != "1" else "") if each)
 
 
+def show_bound(value: float, unit: str, up: bool) -> str:
+    """Return a value as `show_amount` does, in three digits that are rounded up or down.
+
+    >>> show_bound(523.5, "cycle", up=False), show_bound(12.791, "B", up=True)
+    ('523 cycles', '12.8 B')
+    >>> show_bound(20_065.0, "B", up=True)  # of the unit that is shown
+    '19.6 KiB'
+    """
+    if not value:
+        return show_amount(value, unit)
+    scale = _prefix(abs(value), unit)[0] if unit in PREFIXES else 1.0
+    step = scale * 10.0 ** (math.floor(math.log10(abs(value) / scale)) - 2)
+    return show_amount((math.ceil if up else math.floor)(value / step) * step, unit)
+
+
 def _rounded(value: float) -> float:
     """Return a value in three digits; whole numbers below 10,000 as they are.
 

@@ -71,14 +71,14 @@ function buildWords(row) {
   return kind === "kernel" ? `${kernels}${host.length ? `; keep ${listedWords(host)} on the host` : ""}` : `${kernels}${behind}${shared}`;
 }
 /* The options of a design in the words of their catalogs. */
-function aboutWords(row) {
-  const words = Object.entries(overview.abouts).filter(([name]) => !overview.idle.includes(name)).map(([name, abouts]) => [byName.get(name).values[row], abouts]);
-  return words.filter(([option, abouts]) => abouts[option]).map(([option, abouts]) => `${option}: ${abouts[option].replace(/\.$/, "")}.`).join(" ");
+function describeOptions(row) {
+  const words = Object.entries(overview.descriptions).filter(([name]) => !overview.idle.includes(name)).map(([name, known]) => [byName.get(name).values[row], known]);
+  return words.filter(([option, known]) => known[option]).map(([option, known]) => `${option}: ${known[option].replace(/\.$/, "")}.`).join(" ");
 }
 function buildSentence() {
   const { row, role } = chosen;
   if (row === null) return ["No design on the front is left. Allow an option again."];
-  if (role === "recommended") return [`Build ${buildWords(row)}.`, small(aboutWords(row))];
+  if (role === "recommended") return [`Build ${buildWords(row)}.`, small(describeOptions(row))];
   return [role === "missed" ? "No design on the front meets the bounds." : "Build nothing.", small(`${role === "missed" ? `The nearest is design ${designs[row]}` : `Design ${designs[row]} has the best ${worded(overview.main)}`}: ${buildWords(row)}.`)];
 }
 
@@ -130,12 +130,11 @@ function answerLines(row, isRecommended) {
   if (row === data.start) {
     if (isRecommended) add("Choice", overview.reason, overview.reason.includes("Nash product") ? small("Nash product: maximized values above break-even, divided by minimized values") : null), add("Next step", overview.next_step);
     if (overview.baseline) add("No engine", `all on the host: ${overview.baseline}`);
-    if (!isRecommended && isOwn()) add(overview.switch, overview.nearest);
   }
   const [check] = overview.assumptions, shift = check ? `${check.label} ${check.range}: the front shifts by ${check.shown}` : "";
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
   add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", row === data.start && overview.spread ? `if one input is half, double or at a bound of its range: ${overview.spread}` : shift].filter(Boolean).join("; "));
-  if (row === data.start && isRecommended && isOwn()) add(overview.switch, overview.nearest);
+  if (row === data.start && isOwn()) add(overview.switch_label, overview.nearest);
   return lines;
 }
 /* The constraint of which the design leaves least. */

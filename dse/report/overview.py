@@ -93,16 +93,16 @@ class Overview:
         By column: the upper bound that a constraint sets.
     assumptions : sequence of mapping
         Input values that may be off, by falling front shift, with their switch points.
-    switch, nearest : str
-        The question of the switch points, as `Answer` has it, and the nearest ones in words; empty
-        if none is known.
+    switch_label, nearest : str
+        The label of the switch points, as `Answer` has it, and the nearest ones in words; empty if
+        none is known.
     searched : sequence of str
         Which designs were evaluated for switch points.
     assumed : str
         The fraction of input values that are assumed, in words.
     idle : sequence of str
         The variables without effect on the recommended design.
-    abouts : mapping of str to mapping of str to str
+    descriptions : mapping of str to mapping of str to str
         By variable and option: the description of a catalog's entry.
     size : str
         The size of a call, if the study fixes it.
@@ -125,12 +125,12 @@ class Overview:
     flags: Sequence[str] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
     assumptions: Sequence[Mapping[str, str]] = ()
-    switch: str = ""
+    switch_label: str = ""
     nearest: str = ""
     searched: Sequence[str] = ()
     assumed: str = ""
     idle: Sequence[str] = ()
-    abouts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    descriptions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     size: str = ""
     spread: str = ""
     reason: str = ""
@@ -171,12 +171,12 @@ def make_overview(
         flags=_flags(evaluator),
         limits=_limits(evaluator, result),
         assumptions=_assumptions(inputs),
-        switch=answer.switch,
+        switch_label=answer.switch_label,
         nearest=_nearest(inputs),
         searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
         assumed=_assumed(inputs),
         idle=answer.idle,
-        abouts=_abouts(evaluator),
+        descriptions=_descriptions(evaluator),
         size=describe_size(study),
         spread=answer.fields.get("one input off", ""),
         reason=answer.fields.get("why", ""),
@@ -206,11 +206,11 @@ def overview_data(overview: Overview) -> dict[str, Any]:
         "flags": list(overview.flags),
         "limits": json_value(overview.limits),
         "assumptions": list(overview.assumptions),
-        "switch": overview.switch,
+        "switch_label": overview.switch_label,
         "nearest": overview.nearest,
         "searched": list(overview.searched),
         "idle": list(overview.idle),
-        "abouts": overview.abouts,
+        "descriptions": overview.descriptions,
         "size": overview.size,
         "spread": overview.spread,
         "reason": overview.reason,
@@ -265,9 +265,11 @@ def _engines(evaluator: Evaluator, result: Result) -> dict[int, float]:
     return dict(zip(front.index.tolist(), counts.tolist(), strict=True))
 
 
-def _abouts(evaluator: Evaluator) -> dict[str, Mapping[str, str]]:
+def _descriptions(evaluator: Evaluator) -> dict[str, Mapping[str, str]]:
     variables = evaluator.space.variables
-    return {n: v.abouts for n, v in variables.items() if isinstance(v, Choice) and v.abouts}
+    return {
+        n: v.descriptions for n, v in variables.items() if isinstance(v, Choice) and v.descriptions
+    }
 
 
 def _flags(evaluator: Evaluator) -> list[str]:

@@ -136,17 +136,14 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
         lines += make_field("Target", result.target.words[0], width, 2)
     fields = dict(answer["fields"]) if answer else {}
     switch_points = fields.get("switch points", "").replace(LATER, "")
-    switch = answer.get("switch", "")
     notes = f"{plural(len(result.notes), 'note')}: run with --verbose, or see the report"
     texts = {
         "No engine": fields.get("build nothing", ""),
         "Worse": fields.get("worse than nothing built", ""),
         "Bottleneck": "; ".join(filter(None, (fields.get("limits"), fields.get("bottleneck")))),
-        "Beneficial at": switch_points if switch == "Beneficial at" else "",
-        "Met at": switch_points if switch == "Met at" else "",
         "Next step": answer["next_step"] if answer else "",
         "Confidence": _describe_confidence(fields),
-        "Changes at": switch_points if switch == "Changes at" else "",
+        answer.get("switch_label", "Changes at"): switch_points,
         "Notes": notes if result.notes else "",
     }
     lines += _fit_fields(texts, _RUN - 2 - len(lines), width)

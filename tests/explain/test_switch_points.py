@@ -247,7 +247,7 @@ def test_if_nothing_is_beneficial_the_points_are_where_a_design_is() -> None:
     # C g (1 − 1/A) = o + L, where 60 is less than 120
     expected = {"granularity": 20.0, "computational_index": 16.0, "latency": 20.0}
     assert values == pytest.approx(expected, rel=3e-4)
-    assert all(point.first and point.design == 0 for point in found.points)
+    assert all(point.unmet and point.design == 0 for point in found.points)
     assert found.nearest == (
         "latency 19.9 cycles or less, granularity 20.1 B or more "  # a speedup of 1 is not enough
         "or computational index 16.1 cycles/B or more"
@@ -312,7 +312,7 @@ def test_the_search_for_a_benefit_covers_the_range_and_rounds_to_the_safe_side(
     assert isinstance(found, SwitchPoints)
     assert found.nearest == words
     assert "p " in found.lines[0][1]
-    assert result.answer().switch == "Beneficial at"
+    assert result.answer().switch_label == "Beneficial at"
 
 
 def test_a_switch_point_of_zero_has_its_value() -> None:

@@ -156,7 +156,6 @@ def test_the_documents_of_commands_for_scripts(runs: Path) -> None:
 
 
 SLOW = {"compress_system", "cpu_accelerator", "jpeg_system"}  # docs/gallery/answers.md has theirs
-SLOW_CHANGES = {"server", "soc"}  # and their changes, which take 7 and 12 seconds
 
 
 @pytest.mark.parametrize(
@@ -175,8 +174,7 @@ def test_answers_are_short_and_json_is_all_that_a_command_writes(
     result = run(rewrite_study(study, content), out, 1)
     number = named_designs(load_copied_study(out), result)[0]
     (explanation,) = explain(load_copied_study(out), result, [number])
-    thorough = path.stem not in SLOW_CHANGES
-    changes = assess_changes(load_copied_study(out), result, thorough)
+    changes = assess_changes(load_copied_study(out), result)
     shown = {
         "run": summarize_run(result, read_answer(out), "run/report.html", 80),
         "explain": summarize_explanation(load_copied_study(out), result, explanation, changes, 80),

@@ -51,7 +51,7 @@ class Entries:
         By entry: how its values vary together, if the study asks for that.
     facts : dict of str to mapping of str to str
         By entry: its facts that are no numbers.
-    abouts : dict of str to str
+    descriptions : dict of str to str
         By entry: its description.
     """
 
@@ -59,7 +59,7 @@ class Entries:
     rows: Rows = field(default_factory=dict)
     fits: dict[str, JointTable] = field(default_factory=dict)
     facts: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    abouts: dict[str, str] = field(default_factory=dict)
+    descriptions: dict[str, str] = field(default_factory=dict)
 
 
 def load_entries(file: StudyFile, folder: Path | None, findings: Findings) -> dict[Place, Entries]:
@@ -124,7 +124,7 @@ def _entries(
             text = f"{key} of {name} is {show_value(number)}, the study's own value"
             findings.notes.append(f"{place / 'override'}: {text}")
         entries.rows[name], entries.facts[name] = values, row.text
-        entries.abouts[name] = row.about
+        entries.descriptions[name] = row.about
         if table.uncertain and row.together is not None:
             entries.fits[name] = _own_fit(row.together, table.rename, numbers)
     if table.uncertain and entries.rows and not entries.fits:

@@ -61,7 +61,9 @@ def resolve_variables(
                 rows_of[key] = rows
                 numbers = {o: {n: float(v.value) for n, v in r.items()} for o, r in rows.items()}
                 found = entries.get(place)
-                variable = Choice(numbers, abouts=found.abouts if found is not None else {})
+                variable = Choice(
+                    numbers, descriptions=found.descriptions if found is not None else {}
+                )
         elif isinstance(table, SubsetsTable):
             variable = _resolve_subsets(scope, place, table, inputs)
         elif scope.knows(place, key, "variable"):

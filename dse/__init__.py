@@ -34,7 +34,7 @@ study file has them. Whole quantities are integers, choices are names.
 Modules next to the packages: `cli` has the commands. `boundary` ends a command and saves unforeseen
 errors. `options` has the kinds of options, such as file names. `run` runs a study, writes its
 report, and stops at a model's error (`StoppedError`). `problems` has the other errors: places,
-paths, nearest names and texts without passwords. `testing` checks models.
+paths, nearest names, files that are refused, and texts without passwords. `testing` checks models.
 """
 
 from __future__ import annotations

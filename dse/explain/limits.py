@@ -20,7 +20,7 @@ from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
 from dse.explain.changes import Effect, compare_objectives, find_numbers
-from dse.explain.switch_points import LATER, SLOW, Select, is_guided
+from dse.explain.switch_points import LATER, SLOW, Select
 from dse.model.grammar import list_names
 from dse.model.quantity import Array
 from dse.model.relation import evaluate_expression
@@ -139,7 +139,7 @@ def find_limits(
     ]
     size = space.size or 0
     small = 0 < size <= (_ENUMERATED if thorough else _SMALL) // evaluator.scenarios
-    why = SLOW if is_guided(result) else "" if small or thorough else LATER
+    why = SLOW if result.is_guided else "" if small or thorough else LATER
     if why or not limits:
         return Limits(tuple(limits), why) if limits else None
     numbers = (np.arange(k, min(k + _BATCH, size)) for k in range(0, size, _BATCH))

@@ -20,7 +20,7 @@ from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.limits import Limits, find_limits
 from dse.explain.provenance import InputProvenance, check_assumptions
 from dse.explain.robustness import Robustness, assess_robustness
-from dse.explain.switch_points import SECONDS, SwitchPoints, find_switch_points, is_guided
+from dse.explain.switch_points import SECONDS, SwitchPoints, find_switch_points
 from dse.explain.system import (
     answer_kernels,
     describe_kernels,
@@ -295,7 +295,7 @@ def make_answer(
         return Answer(verdict, False, (), warnings=study.warnings)
     by_number = {each.design: each for each in explanations}
     idle: list[str] = []
-    if selection.design in by_number and not is_guided(result):  # else models may be slow
+    if selection.design in by_number and not result.is_guided:  # else models may be slow
         values = design_values(result, selection.design)
         idle = find_idle_variables(fix_at_middles(study.evaluator), values)
     main = selection.least or main_objective(study.evaluator)

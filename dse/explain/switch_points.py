@@ -380,7 +380,7 @@ def find_switch_points(
     few = _RUN if candidates.all else min(_RUN_AT_FRONT, _EFFORT * result.certificate.evaluated)
     effort = len(numbers) * (1 + 2 * steps * len(ranges))
     small = study.kernels is None and effort <= few
-    why = SLOW if is_guided(result) else "" if small or thorough else LATER
+    why = SLOW if result.is_guided else "" if small or thorough else LATER
     if not why and not small and (pace := measure_pace(evaluator)) > SLOW_MODEL:
         why = COSTLY if effort * pace > seconds else ""
     if why:
@@ -445,11 +445,6 @@ def find_switch_points(
     found = [point(bracket) for bracket in brackets if bracket.row != base]
     found.sort(key=lambda p: abs(p.value - p.now) / (abs(p.now) or 1.0))
     return SwitchPoints(tuple(found), str(candidates))
-
-
-def is_guided(result: Result) -> bool:
-    """Return whether a result comes from a guided search: then models are slow."""
-    return result.certificate.method == "guided"
 
 
 @dataclass

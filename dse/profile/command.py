@@ -332,10 +332,8 @@ def _with_libraries(
             update={
                 "instructions": counts.own.get(f.symbol),
                 "libraries": tuple(
-                    LibraryWork(library=library, instructions=instructions)
-                    for library, instructions in counts.libraries.get(
-                        f.symbol, Counter()
-                    ).most_common()
+                    LibraryWork(library=code.library, instructions=count, copies=code.copies)
+                    for code, count in counts.libraries.get(f.symbol, Counter()).most_common()
                 ),
             }
         )

@@ -471,6 +471,11 @@ class Result:
         rows = self.designs[self.designs["on_front"].to_numpy(dtype=bool)]
         return Front(rows.drop(columns=["feasible", "on_front"]), self)
 
+    @property
+    def is_guided(self) -> bool:
+        """Whether it comes from a guided search: then models are slow."""
+        return self.certificate.method == "guided"
+
     def best(self, objective: str) -> pd.Series[Any]:
         """Return the best design in one objective."""
         return self.front.best(objective)

@@ -74,15 +74,16 @@ def _dataflow(program: Program, name: str) -> Dataflow:
 
 _SEEN = 0.01
 """The fraction of a function's work in a library from which the function stays on the host."""
-_MATHEMATICS, _MOST = "libm.so", 0.1
+_MATHEMATICS, _MOST = "libm.so", 0.25
 """The library with functions of numbers only, and the fraction of work in it from which a function
 stays on the host.
 
 Hardware for a sine or a rounding is known, and a critical path has its cycles. Only the area of the
-hardware is not known, and a tenth of the work is within the error of the other areas.
+hardware is not known. A quarter of the work adds a third to the area of the rest. The factor of two
+by which the area of an instruction may be off is more.
 """
 
-_CONVERSIONS = frozenset(
+_OPAQUE = frozenset(
     [
         "sprintf",
         "snprintf",
@@ -96,9 +97,12 @@ _CONVERSIONS = frozenset(
         "strtof",
         "strtold",
         "atof",
+        *("rand", "random", "srand", "srandom"),
+        *("drand48", "erand48", "lrand48", "nrand48", "mrand48", "jrand48", "srand48"),
     ]
 )
-"""Functions of the C library that convert numbers: much work on the few bytes that they touch."""
+"""Functions of the C library with more work or state than the bytes that they touch show: they
+convert numbers, or make random ones."""
 
 _COLUMNS = ("invocations", "computation", "local_bytes", "working_set", "call_working_set")
 _MATRICES = ("transfers", "transfers_into", "transfers_out", "fetched", "returned")
@@ -156,14 +160,16 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
 def _library_work(profile: Profile, measured: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return computation and local bytes of the libraries that each function calls, shape (names,).
 
-    An instruction of a library computes and reads as one of the program does in the mean.
-    If machine instructions were not counted, instructions of LLVM replace them.
+    An instruction of a library computes and reads as one of the program does in the mean. Code that
+    copies memory computes nothing, and its bytes are among the transfers. If machine instructions
+    were not counted, instructions of LLVM replace them.
     """
     machine = sum(function.instructions or 0 for function in profile.functions)
     executed = float(machine or sum(block.executions * block.area for block in profile.blocks) or 1)
     work = np.zeros_like(measured["computation"])
     for i, function in enumerate(profile.functions):
-        work[i] = sum(each.instructions for each in function.libraries) / executed
+        computing = (each.instructions for each in function.libraries if not each.copies)
+        work[i] = sum(computing) / executed
     read = measured["local_bytes"].sum() + measured["transfers"].sum()
     return work * measured["computation"].sum(), work * read
 
@@ -182,8 +188,8 @@ def _calling(
     """Return the functions that stay for a library's work, callees included, each with the reason.
 
     Also return the functions that call these libraries themselves. The C library is a reason only
-    where it converts numbers: its functions that move memory are followed. The library of
-    mathematics is a reason only where it does a tenth of the work.
+    where it converts numbers or makes random ones: its functions that copy memory are followed. The
+    library of mathematics is a reason only where it does a quarter of the work.
     """
     inclusive = np.bincount(tree.function, tree.inclusive, len(work))
     names = [f.name for f in profile.functions]
@@ -193,9 +199,10 @@ def _calling(
             called.setdefault(int(tree.function[parent]), set()).add(names[function])
     by_library: dict[str, Array] = {}
     for i, function in enumerate(profile.functions):
-        total = sum(each.instructions for each in function.libraries)
-        for each in function.libraries:
-            if not each.library.startswith("libc.so") or called.get(i, set()) & _CONVERSIONS:
+        computing = [each for each in function.libraries if not each.copies]
+        total = sum(each.instructions for each in computing) or 1
+        for each in computing:
+            if not each.library.startswith("libc.so") or called.get(i, set()) & _OPAQUE:
                 own = by_library.setdefault(each.library, np.zeros(len(work)))
                 own[i] = each.instructions / total * work[i]
     found: dict[str, str] = {}

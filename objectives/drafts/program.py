@@ -51,6 +51,8 @@ _AREAS = {"instruction_area": 32.0, "memory_area_per_bit": 1 / 64, "bank_area": 
 """Of the templates."""
 _ATTACHED = 50_000.0
 """LUT of an interface: pcie-4-x8 of spaces/interfaces.toml has 47,400."""
+_DEVICE = 1_221_600.0
+"""LUT of a XC7V2000T, the largest device of the 7 series: 305,400 slices of 4 (Xilinx DS180)."""
 _ALONE = 12
 """Functions of which a draft chooses one: as many parts as a study takes."""
 _KEPT = 12
@@ -112,7 +114,9 @@ class Source:
         back = f", {verdict.callbacks}" if verdict.callbacks else ""
         calls = f"{verdict.calls:,.0f} call{'' if verdict.calls == 1 else 's'}"
         share = f"{show_percent(verdict.share)} of the {self.measure}"
-        return f"{at}{share} with all that it calls, {calls}{back}"
+        limit = f", computing at most {verdict.factor_limit:.3g} times as fast"
+        limited = limit if math.isfinite(verdict.factor_limit) else ""
+        return f"{at}{share} with all that it calls, {calls}{back}{limited}"
 
     @property
     def measure(self) -> str:
@@ -145,6 +149,7 @@ def communication(profile: Path, named: str, name: str) -> str:
     best = Setting(32.0, 32.0, medium_factor=4.0, latency_per_byte=1.0, **_HOST)
     judged, brakes = _rate(source.program, best)
     most = _best(judged, _TOGETHER)
+    areas = _engine_areas(source.program, most)
     text = fill_template(
         "communication",
         **_COSTS,
@@ -155,8 +160,8 @@ def communication(profile: Path, named: str, name: str) -> str:
         whole=comment_speedup(source.threads),
         profile=quote_text(named),
         functions=_functions(source, judged, most),
-        least_speedup=_least_speedup(most, 0.25, "a quarter"),
-        area=_area(sum(_engine_areas(source.program, most))),
+        least_speedup=_least_speedup(_fitting(most, areas), 0.25, "a quarter"),
+        area=_area(sum(areas), "the functions above, each with an engine of factor 16"),
     )
     return add_gaps(text, source.threads, source.program)
 
@@ -216,6 +221,7 @@ def offload(profile: Path, named: str, name: str) -> str:
     largest = max((v.granularity for v in most if v.granularity > 0), default=1.0)
     buffered = 2 ** math.ceil(math.log2(max(largest, 64.0)))
     buffers = 8 * buffered * _THREADS * _BUFFER_AREA
+    areas = [area + _ATTACHED + buffers for area in _shared_areas(program, most)]
     text = fill_template(
         "offload",
         **_COSTS,
@@ -228,8 +234,11 @@ def offload(profile: Path, named: str, name: str) -> str:
         run_rate=quote_text(f"{asked:.2g} Hz"),
         alone=f"{alone:.2g}",
         buffered=quote_text(f"{buffered} B"),
-        least_speedup=_least_speedup(most, 0.1, "a tenth"),
-        area=_area(max(_shared_areas(program, most)) + _ATTACHED + buffers),
+        least_speedup=_least_speedup(_fitting(most, areas), 0.1, "a tenth"),
+        area=_area(
+            max(areas),
+            "an interface, two engines of factor 16, contexts and buffers of all threads",
+        ),
     )
     return add_gaps(text, source.threads, program)
 
@@ -254,7 +263,10 @@ def system(profile: Path, named: str, name: str) -> str:
         origin=comment_origin(source.origin, source.threads),
         profile=quote_text(named),
         kernels="\n".join(_kernel(source, verdict) for verdict in chosen),
-        area=_area(sum(_engine_areas(program, chosen)) + _ATTACHED),
+        area=_area(
+            sum(_engine_areas(program, chosen)) + _ATTACHED,
+            "an interface, and an engine of factor 16 for each kernel",
+        ),
         run_rate=quote_text(f"{float(f'{_CLOCK / cycles:.2g}'):g} Hz"),
     )
     return add_gaps(text, source.threads, program)
@@ -426,10 +438,24 @@ def _areas_of_engines(program: Dataflow, judged: Sequence[Verdict]) -> list[Area
     return [split_areas(work, engine, costs) for work in works]
 
 
-def _area(area: float) -> str:
+def _area(area: float, said: str) -> str:
+    """Return the limit of an area, with its reason: the area, or the largest device."""
+    text, why = _round_up(area), f"{said}: assumption"
+    if area > _DEVICE:
+        text, why = f"{_DEVICE / 1e3:g} kLUT", f"XC7V2000T (Xilinx DS180); {said}: {text}"
+    return f"{quote_text(text):<29} # {why}"
+
+
+def _round_up(area: float) -> str:
     """Return an area as a study has it, rounded up to two digits."""
     step = 10.0 ** (math.floor(math.log10(max(area, 10.0))) - 1)
-    return quote_text(f"{math.ceil(area / step) * step / 1e3:g} kLUT")
+    return f"{math.ceil(area / step) * step / 1e3:g} kLUT"
+
+
+def _fitting(judged: Sequence[Verdict], areas: Sequence[float]) -> list[Verdict]:
+    """Return the functions whose engine fits the largest device; all if none does."""
+    fitting = [v for v, area in zip(judged, areas, strict=True) if area <= _DEVICE]
+    return fitting or list(judged)
 
 
 def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from dse.profile.command import ProfileOptions, profile_program
 from dse.profile.document.callgrind import CallCosts, CallgrindCosts, read_callgrind_costs
-from dse.profile.library.attribution import attribute_library
+from dse.profile.library.attribution import LibraryCode, attribute_library
 from dse.profile.run.inputs import keep_input
 from objectives.communication import from_profile, verdict
 from tests.needs import needs
@@ -89,8 +89,11 @@ def test_work_of_libraries_is_that_of_another_build(tmp_path: Path) -> None:
 CONVERSIONS = r"""
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 static char text[64], copies[64 * 400];
+static int noise[4000];
+static void scatter(void) { for (int i = 0; i < 4000; i++) noise[i] = rand(); }
 static double waves[4000];
 static void convert(int i) { sprintf(text, "%1.15g", i * 1.1); }
 static void table(void) {
@@ -107,14 +110,14 @@ static unsigned mix(void) {
     return r;
 }
 int main(void) {
-    table(); signal();
-    printf("%u %f\n", mix(), waves[7]);
+    table(); signal(); scatter();
+    printf("%u %f %d\n", mix(), waves[7], noise[7]);
 }
 """
 
 
 @needs_compiler
-def test_conversions_of_numbers_and_other_libraries_keep_their_callers_on_the_host(
+def test_conversions_random_numbers_and_other_libraries_keep_their_callers_on_the_host(
     tmp_path: Path,
 ) -> None:
     needs("valgrind")
@@ -123,10 +126,14 @@ def test_conversions_of_numbers_and_other_libraries_keep_their_callers_on_the_ho
         ProfileOptions((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     program = from_profile(profile)
-    for name, library in {"table": "c", "convert": "c", "signal": "m", "wave": "m"}.items():
+    libraries = {"table": "c", "convert": "c", "scatter": "c", "signal": "m", "wave": "m"}
+    for name, library in libraries.items():
         why = rf"\d[\d.]* % of its work is in lib{library}\.so\.6, which was not profiled"
         assert re.fullmatch(why, program.staying[name]), name
-    assert program.candidates == ("mix",)  # memmove is followed
+    assert program.candidates == ("mix",)  # memmove is followed, and computes nothing
+    (mix,) = (f for f in profile.functions if f.name == "mix")
+    assert program.computation[program.position("mix")] == mix.computation
+    assert sum(each.instructions for each in mix.libraries) > 0.2 * mix.computation
     assert set(program.including(["convert"]).candidates) == {"convert", "table", "mix"}
 
 
@@ -209,7 +216,19 @@ def test_callbacks_and_circles_are_divided() -> None:
         ("helper", "helper"): CallCosts(3, 45.0),
     }
     found = attribute_library(costs, {"main", "below"})
-    assert found == {"main": {"libc.so.6": 100, "libx.so": 60}}
+    libc, libx = LibraryCode("libc.so.6", copies=False), LibraryCode("libx.so", copies=False)
+    assert found == {"main": {libc: 100, libx: 60}}
+
+
+def test_copies_of_memory_are_apart_from_other_library_code() -> None:
+    costs = CallgrindCosts(program="program")
+    names = {"__memmove_avx_unaligned_erms": 70.0, "memcpy@@GLIBC_2.14": 20.0, "memchr": 9.0}
+    costs.own = {"main": 10.0, **names}
+    costs.objects = {"main": "/bin/program"} | dict.fromkeys(names, "/lib/libc.so.6")
+    costs.calls = {("main", name): CallCosts(1, count) for name, count in names.items()}
+    found = attribute_library(costs, {"main"})
+    copies, others = (LibraryCode("libc.so.6", copies=each) for each in (True, False))
+    assert found == {"main": {copies: 90, others: 9}}
 
 
 @needs_compiler

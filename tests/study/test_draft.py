@@ -290,6 +290,21 @@ def tables_of(folder: Path, functions: str, transfers: str, calls: str) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("question", ["communication", "offload"])
+def test_no_draft_admits_an_engine_that_fits_no_device(tmp_path: Path, question: str) -> None:
+    """`encode` would take 16 engines of 100,000 adders; a XC7V2000T has 1,221,600 LUT."""
+    profile = tables_of(
+        tmp_path / "program",
+        "main,1,400000,0,10\nencode,1,9000000,400000,100000\nblur,1,2000000,400000,14\n",
+        "main,blur,20000\nblur,main,20000\nmain,encode,20000\nencode,main,20000\n",
+        "main,blur,1\nmain,encode,1\n",
+    )
+    result = drafted(tmp_path, "--from", profile, "--question", question).run()
+    assert "1221.6 kLUT" in (tmp_path / "draft.toml").read_text()
+    assert result.front.designs["area"].max() <= 1_221_600
+    assert "blur" in result.nash()["accelerated"]  # its gain sets the least speedup
+
+
 @pytest.mark.parametrize("question", ["communication", "offload", "system"])
 def test_a_function_whose_calls_cost_more_than_its_work_stays(
     tmp_path: Path, question: str

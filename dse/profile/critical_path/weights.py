@@ -36,6 +36,7 @@ _INTRINSICS = (
     (re.compile(r"llvm\.(fabs|copysign|minnum|maxnum|floor|ceil|trunc|rint|round)"), CYCLE),
     (re.compile(r"llvm\.(fma|fmuladd)"), 5 * CYCLE),
 )
+_CONVERSION = re.compile(r"(llvm\.)?ll?(rint|round)[fl]?(\.|$)")
 _CALL = 16 * CYCLE
 """Of a library function, such as a square root."""
 
@@ -51,6 +52,8 @@ def weigh(statement: Statement) -> int:
     2
     >>> weigh(Statement(["  %c = udiv i32 %a, 10"], "%c", "udiv"))  # a product and a sum
     10
+    >>> weigh(Statement(["  %c = call i64 @lrint(double %a)"], "%c", "call"))  # to a whole number
+    16
     """
     opcode = statement.opcode
     constant = _CONSTANT.search(statement.text)
@@ -60,6 +63,8 @@ def weigh(statement: Statement) -> int:
         return _weigh_division(opcode, abs(int(constant[1])))
     if opcode == "getelementptr" and "%" not in statement.body.split(",", 2)[-1]:
         return 0  # a field of a structure: the address is known where the structure's is
+    if opcode == "call" and _CONVERSION.match(statement.callee):
+        return _FLOAT["fptosi"]
     if opcode == "call" and statement.callee.startswith("llvm."):
         return next((w for match, w in _INTRINSICS if match.match(statement.callee)), _CALL)
     if opcode in ("call", "invoke"):

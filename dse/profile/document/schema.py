@@ -94,6 +94,9 @@ class LibraryWork(_Part):
 
     library: str
     instructions: Count
+    copies: bool = Field(
+        default=False, description="whether this code only copies or fills memory, as memcpy does"
+    )
 
 
 class Function(_Part):

@@ -8,17 +8,29 @@ are found by repetition. The loader, which finds each function at its first call
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
 from dse.profile.document.callgrind import CallgrindCosts
 
 _ROUNDS = 30  # circles of calls converge by the fraction of the work outside of them
+_COPIES = re.compile("_*(memcpy|mempcpy|memmove|memset)(_|@|$)")
 
 
-def attribute_library(costs: CallgrindCosts, own: Collection[str]) -> dict[str, Counter[str]]:
-    """Return instructions by library, for each function of the program that calls one.
+class LibraryCode(NamedTuple):
+    """Code of a library; `copies` if it only copies or fills memory, such as memcpy."""
+
+    library: str
+    copies: bool
+
+
+def attribute_library(
+    costs: CallgrindCosts, own: Collection[str]
+) -> dict[str, Counter[LibraryCode]]:
+    """Return instructions by library code, for each function of the program that calls some.
 
     Parameters
     ----------
@@ -30,15 +42,15 @@ def attribute_library(costs: CallgrindCosts, own: Collection[str]) -> dict[str, 
     for (caller, callee), calls in costs.calls.items():
         callees[caller].append((callee, calls.instructions))
     outside = [name for name in costs.own if name not in own]
-    parts: dict[str, dict[str, float]] = {name: {} for name in outside}
+    parts: dict[str, dict[LibraryCode, float]] = {name: {} for name in outside}
     for _ in range(_ROUNDS):
         parts = {name: _parts(name, costs, callees[name], parts) for name in outside}
-    found: dict[str, Counter[str]] = {}
+    found: dict[str, Counter[LibraryCode]] = {}
     for name in own:
-        work: Counter[str] = Counter()
+        work: Counter[LibraryCode] = Counter()
         for callee, instructions in callees.get(name, ()):
-            for library, part in parts.get(callee, {}).items():
-                work[library] += round(instructions * part)
+            for code, part in parts.get(callee, {}).items():
+                work[code] += round(instructions * part)
         if work:
             found[name] = work
     return found
@@ -48,14 +60,14 @@ def _parts(
     name: str,
     costs: CallgrindCosts,
     callees: list[tuple[str, float]],
-    parts: dict[str, dict[str, float]],
-) -> dict[str, float]:
-    """Return the fractions of a library function's calls that are in each library."""
+    parts: dict[str, dict[LibraryCode, float]],
+) -> dict[LibraryCode, float]:
+    """Return the fractions of a library function's calls that are in each library's code."""
     total = costs.own[name] + sum(instructions for _, instructions in callees)
-    sums: dict[str, float] = defaultdict(float)
+    sums: dict[LibraryCode, float] = defaultdict(float)
     library = Path(costs.objects.get(name, "")).name
     if library.startswith("lib"):
-        sums[library] += costs.own[name]
+        sums[LibraryCode(library, bool(_COPIES.match(name)))] += costs.own[name]
     for callee, instructions in callees:
         for where, part in parts.get(callee, {}).items():
             sums[where] += instructions * part

@@ -22,7 +22,7 @@ from dse.profile.build.toolchain import Toolchain
 from dse.profile.compiler.parts import Parts
 from dse.profile.document.callgrind import read_callgrind_costs
 from dse.profile.errors import NotMeasuredError
-from dse.profile.library.attribution import attribute_library
+from dse.profile.library.attribution import LibraryCode, attribute_library
 from dse.profile.run.run import Limits, run_program
 
 
@@ -68,12 +68,12 @@ class MachineInstructions:
     ----------
     own : dict of str to int
         Of the program's functions themselves, by symbol.
-    libraries : dict of str to Counter of str
-        Of each library, by the symbol of the program's function that calls it.
+    libraries : dict of str to Counter of LibraryCode
+        Of libraries, by the symbol of the program's function that calls them.
     """
 
     own: dict[str, int]
-    libraries: dict[str, Counter[str]]
+    libraries: dict[str, Counter[LibraryCode]]
 
 
 def measure_instructions(

@@ -253,11 +253,11 @@ def test_few_allocations_keep_no_function_on_the_host() -> None:
 def test_memory_that_is_taken_and_given_back_counts_once(
     calls: dict[str, int], stays: bool
 ) -> None:
-    """Ten allocations in a million instructions are the most that keep no function."""
+    """Ten allocations in half a million instructions are the most that keep no function."""
     names = ("main", "fill", *calls)
     count = np.array([1, 1, *calls.values()], dtype=np.float64)
     work = np.zeros(len(names))
-    work[1] = 1e6
+    work[1] = 5e5
     parent = np.array([-1, 0, *[1] * len(calls)])
     tree = CallTree(parent, np.arange(len(names)), count, count, work)
     kinds = Kinds(library=frozenset(calls))

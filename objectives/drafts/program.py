@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from dse.model.values import plural
+from dse.model.values import plural, show_number
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile, Threads
 from objectives.communication import Setting, kept_table, load_dataflow, verdicts
@@ -114,7 +114,7 @@ class Source:
         back = f", {verdict.callbacks}" if verdict.callbacks else ""
         calls = f"{verdict.calls:,.0f} call{'' if verdict.calls == 1 else 's'}"
         share = f"{show_percent(verdict.share)} of the {self.measure}"
-        limit = f", computing at most {verdict.factor_limit:.3g} times as fast"
+        limit = f", computing at most {show_number(verdict.factor_limit, 3)} times as fast"
         limited = limit if math.isfinite(verdict.factor_limit) else ""
         return f"{at}{share} with all that it calls, {calls}{back}{limited}"
 

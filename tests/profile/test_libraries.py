@@ -156,7 +156,7 @@ int main(void) {
 
 
 @needs_compiler
-def test_mathematics_keeps_a_function_only_if_it_is_a_tenth_of_its_work(tmp_path: Path) -> None:
+def test_mathematics_keeps_a_function_only_if_it_is_a_quarter_of_its_work(tmp_path: Path) -> None:
     needs("valgrind")
     path = source(tmp_path, MATHEMATICS)
     profile = profile_program(

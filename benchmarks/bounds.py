@@ -46,7 +46,7 @@ SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
     "shared, 1e12": (lambda: shared_aes(3_100, 6_400, 80), (0.01, 0.001, 0.0)),
     "shared, two continuous": (lambda: shared_aes(0, None), (0.01,)),
     "shared, three continuous": (lambda: shared_aes(0, None, 2), (0.01,)),
-    "crypto": (lambda: finer("crypto"), (0.01,)),
+    "crypto": (lambda: finer("crypto"), (0.01, 0.0)),
     "compress": (lambda: finer("compress"), (0.01, 0.0)),
     "jpeg": (lambda: finer("jpeg"), (0.01, 0.0)),
     "rotate": (lambda: finer("rotate"), (0.01, 0.0)),

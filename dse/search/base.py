@@ -199,9 +199,9 @@ class Start:
     state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     trials: Trials | None = None
 
-    def batch_evaluator(self) -> BatchEvaluator:
-        """Return what evaluates the batches of the search."""
-        return BatchEvaluator(self.evaluator, self.workers, self.chunk)
+    def batch_evaluator(self, together: bool = False) -> BatchEvaluator:
+        """Return what evaluates the batches of the search; see there for `together`."""
+        return BatchEvaluator(self.evaluator, self.workers, self.chunk, together)
 
 
 class Method(Protocol):

@@ -41,7 +41,13 @@ _AHEAD = 2  # tasks for each thread that are under way or wait for earlier ones
 _FEW = 64  # designs: batches double up to this size
 _TASKS = 4  # of a small batch per worker: a task of fast designs costs more than they do
 _GROWTH = 4  # and then have this fraction of the designs done
+# Two threads share the interpreter's lock. Measured on two idle cores, they take up to twice as
+# long as one if their arrays are short, and no longer from `_ROWS` on. Models that take `_SLOW`
+# seconds for a design are worth threads with fewer rows, and small batches if they take `_LONG`.
+_ROWS = 32_768
 _SHORT = 1e-2  # processor seconds of a batch for which two threads take as long as one
+_SLOW = 1e-3
+_LONG = 0.2
 _FRACTION = 8  # and this one, over all workers, if the user sets a time limit
 
 
@@ -318,11 +324,18 @@ class Threads:
 class BatchEvaluator:
     """Evaluate batches of designs, in pieces of at most `chunk`, spread over workers.
 
-    The chunk is a matter of speed only.
+    The chunk is a matter of speed only. So is `together`: whether a few designs take about as long
+    as one, as with models that do no more than compute. Small batches then stay on this thread.
     """
 
-    def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
-        self._evaluator, self._workers = evaluator, workers
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        workers: Workers = ALONE,
+        chunk: int = 65_536,
+        together: bool = False,
+    ) -> None:
+        self._evaluator, self._workers, self._together = evaluator, workers, together
         rows = max(1, chunk // evaluator.scenarios)  # arrays have a row per scenario
         self._max_piece = min(rows, MODEL_PIECE)
         self._done = 0
@@ -373,8 +386,12 @@ class BatchEvaluator:
 
         This is a matter of speed only, and not of the result.
         """
-        short = count > _FEW and count * self._pace < _SHORT
-        return self._workers.backend != "threading" or self._workers.isolated or not short
+        if self._workers.backend != "threading" or self._workers.isolated:
+            return True
+        seconds = count * self._pace
+        if count <= _FEW:
+            return not self._together or seconds >= _LONG
+        return seconds >= _SHORT and (count >= _ROWS or self._pace >= _SLOW)
 
     def _cut(self, count: int, workers: int, until: float) -> Iterator[tuple[int, int]]:
         """Yield the pieces of a batch: one for each worker, and smaller ones with a time limit."""

@@ -6,7 +6,7 @@ Bottlenecks", 2010. Assumptions: docs/explanation/communication.md.
 Modules:
 
 * ``dataflow``: the tree of calling contexts, functions that can move or stay, and the data between
-  functions (:class:`Dataflow`); those of several programs (:class:`Dataflows`);
+  functions (:class:`Dataflow`), also of several programs (:class:`Dataflows`);
 * ``readers``: dataflows from profiles, counts and call graphs, with estimates where these lack;
 * ``quantities``: the quantities of the models, and records of them;
 * ``split``: the work of accelerators and host if contexts move: computing, bytes in stores and on

@@ -39,7 +39,7 @@ _OF_PROGRAM, _OF_FUNCTION = 50_000, 5_000
 If the host does each allocation for the accelerator at a cost of 500 cycles, that is 1 % of the
 program and a tenth of the function. The model leaves out effects of that size. Mostly the host can
 reserve the memory before the call. Functions that build lists or trees, such as parsers, allocate
-each 30 to 1,000 instructions (docs/validation/programs.md).
+each 30 to 4,300 instructions (docs/validation/programs.md).
 """
 _HARNESS = re.compile(r"(init|print)_array$|polybench_")
 """The functions around the kernels of PolyBench/C (L.-N. Pouchet, 2012)."""

@@ -97,12 +97,12 @@ _OPAQUE = frozenset(
         "strtof",
         "strtold",
         "atof",
-        *("rand", "random", "srand", "srandom"),
+        *("qsort", "bsearch", "rand", "random", "srand", "srandom"),
         *("drand48", "erand48", "lrand48", "nrand48", "mrand48", "jrand48", "srand48"),
     ]
 )
 """Functions of the C library with more work or state than the bytes that they touch show: they
-convert numbers, or make random ones."""
+convert numbers, make random ones, sort or search."""
 
 _COLUMNS = ("invocations", "computation", "local_bytes", "working_set", "call_working_set")
 _MATRICES = ("transfers", "transfers_into", "transfers_out", "fetched", "returned")
@@ -188,8 +188,8 @@ def _calling(
     """Return the functions that stay for a library's work, callees included, each with the reason.
 
     Also return the functions that call these libraries themselves. The C library is a reason only
-    where it converts numbers or makes random ones: its functions that copy memory are followed. The
-    library of mathematics is a reason only where it does a quarter of the work.
+    where it converts numbers, makes random ones, sorts or searches: its functions that copy memory
+    are followed. The library of mathematics is a reason only where it does a quarter of the work.
     """
     inclusive = np.bincount(tree.function, tree.inclusive, len(work))
     names = [f.name for f in profile.functions]

@@ -145,6 +145,8 @@ class Verdict(NamedTuple):
     """Speedup of computing that the critical path allows: instructions over `waiting`. Measured by
     ``dse profile --critical-path``, an estimate; else by chains of values in registers, an upper
     bound; inf: no chain is seen."""
+    own_limit: float
+    """Speedup of the function if only `waiting` takes time; inf: no chain is seen."""
     reason: str
     """Why it is not beneficial; empty if it is."""
     changes: tuple[Change, ...]
@@ -201,6 +203,7 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         *_logca(float(work.calls), moved, own, spent, setting),
         waiting,
         _over(computing, waiting),
+        _over(own, waiting),
         reason="" if worth else _reason(spent, waiting, budget, _over(total, rest), setting),
         changes=() if worth else _changes(spent, parallel, waiting, budget),
         stays=dataflow.staying.get(function, ""),

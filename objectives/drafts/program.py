@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from dse.model.values import plural, show_number
+from dse.model.values import plural, show_apart, show_number
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile, Threads
 from objectives.communication import Setting, kept_table, load_dataflow, verdicts
@@ -71,7 +71,7 @@ _VIEWS = {
 """Blanks of a study that shows the other questions: its models and sections."""
 _NEEDS = "transfers", "code"
 _CLOCK = 1e9  # of the template for shared engines, in Hz
-_SOME, _FEW = 0.01, 4  # part of the time; functions
+_SOME = 0.01  # part of the time
 _LEAST_GAIN = 0.01  # of a function for which an accelerator is beneficial
 _KERNELS = 8
 """Functions that are kernels of a draft of a system."""
@@ -114,8 +114,8 @@ class Source:
         back = f", {verdict.callbacks}" if verdict.callbacks else ""
         calls = f"{verdict.calls:,.0f} call{'' if verdict.calls == 1 else 's'}"
         share = f"{show_percent(verdict.share)} of the {self.measure}"
-        limit = f", computing at most {show_number(verdict.factor_limit, 3)} times as fast"
-        limited = limit if math.isfinite(verdict.factor_limit) else ""
+        limit = f", in hardware at most {show_number(verdict.own_limit, 3)} times as fast"
+        limited = limit if math.isfinite(verdict.own_limit) else ""
         return f"{at}{share} with all that it calls, {calls}{back}{limited}"
 
     @property
@@ -353,10 +353,10 @@ def _describe_program(program: Program, name: str) -> tuple[dict[str, Place], st
 def _best(judged: Sequence[Verdict], count: int) -> list[Verdict]:
     """Return the functions that gain most on their own.
 
-    Functions with hardly any of the time are left to the user, unless there are few others.
+    Functions with hardly any of the time are left to the user, unless there is no other.
     """
     order = sorted(judged, key=lambda v: (v.share < _SOME, -v.speedup))
-    return order[: min(max(sum(v.share >= _SOME for v in judged), _FEW), count)]
+    return order[: min(max(sum(v.share >= _SOME for v in judged), 1), count)]
 
 
 def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdict]) -> str:
@@ -409,7 +409,8 @@ def _kept(program: Dataflow, setting: Setting, brakes: Sequence[Verdict]) -> str
     for v in brakes:
         if v.share >= _SOME:
             why = f"{plural(int(v.calls), 'call')} of an accelerator cost more than its work: "
-            why += f"the program would take at least {1 / v.ceiling:.3g} times as long"
+            times, _ = show_apart(1 / v.ceiling, 1.0, "1")
+            why += f"the program would take at least {times} times as long"
             rows.append((v.function, v.share, why))
     rows.sort(key=lambda row: -row[1])
     lines = [f"{name}: {show_percent(share)}; {why}" for name, share, why in rows]

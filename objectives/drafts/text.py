@@ -47,6 +47,9 @@ def make_comment(text: str) -> str:
     return "# " + " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
+_LONGEST = 40  # characters of a name up to which comments are aligned
+
+
 def comment_list(
     entries: Iterable[tuple[str, str]], commented: Iterable[tuple[str, str]] = ()
 ) -> str:
@@ -58,7 +61,7 @@ def comment_list(
     """
     rows = [(f"{quote_text(name)},", said) for name, said in entries]
     rows += [(f"# {quote_text(name)},", said) for name, said in commented]
-    width = max((len(name) for name, _ in rows), default=0)
+    width = min(max((len(name) for name, _ in rows), default=0), _LONGEST)
     return "\n".join(f"    {name:<{width}}  {make_comment(said)}" for name, said in rows)
 
 

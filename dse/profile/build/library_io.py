@@ -20,6 +20,7 @@ opendir fdopendir readdir rewinddir closedir scandir nftw ftw glob getcwd chdir 
 isatty ttyname tcgetattr tcsetattr readline add_history
 socket socketpair bind listen accept accept4 connect shutdown send sendto sendmsg recv recvfrom
 recvmsg select pselect poll ppoll epoll_wait getaddrinfo
+time ftime times clock clock_gettime gettimeofday getrusage sleep usleep nanosleep
 syslog vsyslog err errx warn warnx error psignal
 __uflow __overflow __underflow _IO_getc _IO_putc
 """
@@ -27,7 +28,7 @@ _STREAM = re.compile(r"^_ZN?K?S[iod]|basic_(?:io|i|o)stream|basic_(?:i|o)?f(?:st
 
 
 def does_io(symbol: str) -> bool:
-    """Return whether a library function does input or output.
+    """Return whether a library function does input or output; clocks of the system are input.
 
     A C++ stream counts as a stream of a file: its name does not show its target.
 

@@ -99,6 +99,7 @@ def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(
         assert judged.speedup == pytest.approx(now, rel=1e-12)
         assert judged.worth == (now > setting.least_speedup)
         assert bool(judged.reason) != judged.worth
+        assert judged.own_speedup <= judged.own_limit * (1 + 1e-9)
         for change in judged.changes:
             assert change.factor >= 1
             for beside, worth in ((1 - 1e-9, False), (1 + 1e-9, True)):

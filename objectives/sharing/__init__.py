@@ -18,8 +18,9 @@ Modules:
   interval and response;
 * ``queue_percentiles``: :func:`find_queue_percentiles` of whole calls at a work-conserving engine;
 * ``slot_percentiles``: :func:`find_slot_percentiles` of whole calls with fixed slots;
-* ``arbitration``: the models of a study, for either arbitration: slots, engine count and stored
-  contexts; service, pace, response time and percentiles of calls;
+* ``slots``: the slots of a call, the number of engines, and their stored contexts;
+* ``arbitration``: the models of a study, for either arbitration: service, pace, response time and
+  percentiles of calls;
 * ``break_even``: the granularity from which on calls are as fast as on the host;
 * ``simulation``: the cycle-accurate simulation of a stream.
 """
@@ -28,11 +29,7 @@ from objectives.sharing.arbitration import (
     call_pace,
     call_percentiles,
     call_response,
-    call_slots,
-    context_store,
-    engine_count,
     engine_service,
-    lane_slots,
 )
 from objectives.sharing.break_even import call_crossing
 from objectives.sharing.calls import call_latency, call_service
@@ -51,6 +48,7 @@ from objectives.sharing.slot_latency import (
     exact_latency,
     round_robin,
 )
+from objectives.sharing.slots import call_slots, context_store, engine_count, lane_slots
 
 __all__ = [
     "RoundRobin",

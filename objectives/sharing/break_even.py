@@ -39,12 +39,12 @@ from objectives.queues import constant_service_wait
 from objectives.sharing.arbitration import (
     Arbitration,
     Columns,
-    count_slots,
     evaluate_each,
     queue_pace,
     slots_pace,
 )
 from objectives.sharing.schedule import ContextSwitch
+from objectives.sharing.slots import count_slots
 
 _FACTOR = 4.0
 _BRACKETS = 12

@@ -200,15 +200,14 @@ def largest_parts(
         each = {o: _largest_part([p for p in mine if p.objective == o]) for o in objectives}
         each = {o: largest_part for o, largest_part in each.items() if largest_part[0]}
         name, fraction = _largest_part(mine)
+        of = f"of {word_name(total)}{(remarks or {}).get(total, '')}"
         if len({name for name, _ in each.values()}) > 1:
             texts = [
-                f"{word_name(name)} {show_percent(fraction, digits=2)} of {word_name(total)} "
-                f"(for {word_name(o)})"
+                f"{word_name(name)} {show_percent(fraction, digits=2)} {of} (for {word_name(o)})"
                 for o, (name, fraction) in each.items()
             ]
         else:
-            text = f"{word_name(name)} {show_percent(fraction, digits=2)} of {word_name(total)}"
-            texts = [text + (remarks or {}).get(total, "")]
+            texts = [f"{word_name(name)} {show_percent(fraction, digits=2)} {of}"]
         if len(texts) == 1 and fraction >= _NEARLY_ALL:
             whole_times += texts
         elif name and (total in totals or whole_times):

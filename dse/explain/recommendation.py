@@ -109,10 +109,9 @@ def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
     if not among.any():
         bounds = [*(target.bounds if target else ()), *preferences.bounds]
         if bounds and not meets.any():
-            row = find_nearest(objectives, points, bounds, allowed if allowed.any() else ~allowed)
+            row = find_nearest(objectives, points, bounds, allowed)
         else:
-            known = meets if meets.any() else ~allowed  # each design has an excluded option
-            row, _ = find_best(objectives, points, main_objective(study.evaluator), known)
+            row, _ = find_best(objectives, points, main_objective(study.evaluator), meets)
         return Selection(int(numbers[row]), NEAREST, row, beneficial, meets)
     row, least, equal = _select_row(study, result, points, among)
     runners_up = _runners_up(study, result, row, among)
@@ -484,13 +483,15 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
     """Return whether designs meet the target and are beneficial; empty if all are."""
     where = "in this space" if result.certificate.complete else "that was found"
     meets, beneficial = selection.meets, selection.beneficial
+    allowed = study.preferences.allow(result.front.designs, len(meets))
+    if not allowed.any():
+        return "Each design on the front has an excluded option."
+    if not allowed.all():  # a dominated design may be better than the front without them
+        where = "on the front without an excluded option"
+    bounds = [bound.text for bound in study.preferences.bounds]
+    wanted = [study.target.reach, *bounds] if study.target is not None else bounds
     if not meets.any():
-        wanted = [study.target.reach] if study.target is not None else []
-        wanted += [bound.text for bound in study.preferences.bounds]
-        allowed = study.preferences.allow(result.front.designs, len(meets))
-        meet = [f"meets {' and '.join(wanted)}"] if wanted else []
-        avoid = [] if allowed.all() else ["has no excluded option"]
-        return f"No design {where} {' and '.join([*meet, *avoid])}."
+        return f"No design {where} meets {join_words(wanted, 'and')}."
     if not (beneficial & meets).any():
         objectives = [(result.objectives[i], limit) for i, limit in list_benefits(study.evaluator)]
         best = ", ".join(
@@ -499,8 +500,8 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
             f"beneficial above {show_amount(limit, o.unit)}"
             for o, limit in objectives
         )
-        target = f" that meets {study.target.reach}" if study.target is not None else ""
-        return f"No design {where}{target} is beneficial: {best}."
+        met = f" that meets {join_words(wanted, 'and')}" if wanted else ""
+        return f"No design {where}{met} is beneficial: {best}."
     if study.target is None and not beneficial.all():
         of = f"{int(beneficial.sum()):,} of {result.front.size}"
         return f"{of} on the front {'is' if beneficial.sum() == 1 else 'are'} beneficial."

@@ -286,7 +286,9 @@ class SwitchPoint:
         label, unit = word_name(self.label), self.unit or "1"
         if self.unmet:
             more = self.value > self.now
-            return f"{label} {show_bound(self.value, unit, more)} or {'more' if more else 'less'}"
+            return (
+                f"{label} {show_bound(self.value, unit, up=more)} or {'more' if more else 'less'}"
+            )
         if not self.now:
             return f"{label} {show_amount(self.value, unit)} (now 0)"
         near = " (near tie)" if abs(self.value - self.now) <= _NEAR * abs(self.now) else ""

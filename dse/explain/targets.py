@@ -322,6 +322,7 @@ def find_best(
         A front, signed: lower is better.
     """
     values = points[:, [o.name for o in objectives].index(objective.name)]
+    among = among if among.any() else np.ones(len(points), dtype=bool)
     equal = among & (values == values[among].min())
     return find_nash_design(points, objectives, equal), count_distinct(points[equal])
 

@@ -380,19 +380,25 @@ def show_amount(value: float, unit: str) -> str:
     return " ".join(each for each in (text, word, unit if unit != "1" else "") if each)
 
 
-def show_bound(value: float, unit: str, up: bool) -> str:
+def show_bound(value: float, unit: str, *, up: bool) -> str:
     """Return a value as `show_amount` does, in three digits that are rounded up or down.
 
     >>> show_bound(523.5, "cycle", up=False), show_bound(12.791, "B", up=True)
     ('523 cycles', '12.8 B')
-    >>> show_bound(20_065.0, "B", up=True)  # of the unit that is shown
-    '19.6 KiB'
+    >>> show_bound(20_065.0, "B", up=True), show_bound(1234.2, "cycle", up=True)
+    ('19.6 KiB', '1,235 cycles')
+    >>> show_bound(0.57, "1", up=False), show_bound(1.15e-9, "s", up=False)  # three digits stay
+    ('0.57', '1.15 ns')
     """
     if not value:
         return show_amount(value, unit)
     scale = _prefix(abs(value), unit)[0] if unit in PREFIXES else 1.0
-    step = scale * 10.0 ** (math.floor(math.log10(abs(value) / scale)) - 2)
-    return show_amount((math.ceil if up else math.floor)(value / step) * step, unit)
+    shown = value / scale
+    step = 10.0 ** (math.floor(math.log10(abs(shown))) - 2)
+    if abs(shown) < 10_000:  # such whole numbers are shown as they are
+        step = min(step, 1.0)
+    steps = round(shown / step, 6)  # the quotient may lose the last bit of a number of three digits
+    return show_amount((math.ceil if up else math.floor)(steps) * step * scale, unit)
 
 
 def _rounded(value: float) -> float:

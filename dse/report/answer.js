@@ -131,10 +131,12 @@ function answerLines(row, isRecommended) {
     if (isRecommended) add("Choice", overview.reason, overview.reason.includes("Nash product") ? small("Nash product: maximized values above break-even, divided by minimized values") : null), add("Next step", overview.next_step);
     if (overview.baseline) add("No engine", `all on the host: ${overview.baseline}`);
   }
+  const addSwitchPoints = () => { if (row === data.start && isOwn()) add(overview.switch_label, overview.nearest); };
+  if (!isRecommended) addSwitchPoints(); // the advice: where a design is beneficial
   const [check] = overview.assumptions, shift = check ? `${check.label} ${check.range}: the front shifts by ${check.shown}` : "";
   const [complete, assumed] = [...document.querySelectorAll("#bar .mark")].map((mark) => mark.textContent.split(":"));
   add("Confidence", [`search ${complete[0].toLowerCase()}`, assumed ? assumed[1].trim().replace("assumed", "of the inputs assumed") : "", row === data.start && overview.spread ? `if one input is half, double or at a bound of its range: ${overview.spread}` : shift].filter(Boolean).join("; "));
-  if (row === data.start && isOwn()) add(overview.switch_label, overview.nearest);
+  if (isRecommended) addSwitchPoints();
   return lines;
 }
 /* The constraint of which the design leaves least. */

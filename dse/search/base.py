@@ -199,9 +199,9 @@ class Start:
     state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     trials: Trials | None = None
 
-    def batch_evaluator(self, together: bool = False) -> BatchEvaluator:
-        """Return what evaluates the batches of the search; see there for `together`."""
-        return BatchEvaluator(self.evaluator, self.workers, self.chunk, together)
+    def batch_evaluator(self, keep_small: bool = False) -> BatchEvaluator:
+        """Return the evaluator of the batches; see `BatchEvaluator` for `keep_small`."""
+        return BatchEvaluator(self.evaluator, self.workers, self.chunk, keep_small)
 
 
 class Method(Protocol):

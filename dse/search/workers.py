@@ -42,12 +42,11 @@ _FEW = 64  # designs: batches double up to this size
 _TASKS = 4  # of a small batch per worker: a task of fast designs costs more than they do
 _GROWTH = 4  # and then have this fraction of the designs done
 # Two threads share the interpreter's lock. Measured on two idle cores, they take up to twice as
-# long as one if their arrays are short, and no longer from `_ROWS` on. Models that take `_SLOW`
-# seconds for a design are worth threads with fewer rows, and small batches if they take `_LONG`.
-_ROWS = 32_768
-_SHORT = 1e-2  # processor seconds of a batch for which two threads take as long as one
-_SLOW = 1e-3
-_LONG = 0.2
+# long as one if their arrays have fewer rows, unless each design takes long.
+_THREADED_ROWS = 32_768
+_SLOW_DESIGN = 1e-3  # processor seconds of one among many
+_SHORT_BATCH = 1e-2  # processor seconds for which two threads take as long as one at any size
+_LONG_BATCH = 0.2  # processor seconds of a small batch that is worth several calls of all models
 _FRACTION = 8  # and this one, over all workers, if the user sets a time limit
 
 
@@ -324,8 +323,8 @@ class Threads:
 class BatchEvaluator:
     """Evaluate batches of designs, in pieces of at most `chunk`, spread over workers.
 
-    The chunk is a matter of speed only. So is `together`: whether a few designs take about as long
-    as one, as with models that do no more than compute. Small batches then stay on this thread.
+    The chunk is a matter of speed only. So is `keep_small`: small batches then stay on this thread,
+    unless they take long. That suits models which compute a few designs about as fast as one.
     """
 
     def __init__(
@@ -333,9 +332,9 @@ class BatchEvaluator:
         evaluator: Evaluator,
         workers: Workers = ALONE,
         chunk: int = 65_536,
-        together: bool = False,
+        keep_small: bool = False,
     ) -> None:
-        self._evaluator, self._workers, self._together = evaluator, workers, together
+        self._evaluator, self._workers, self._keep_small = evaluator, workers, keep_small
         rows = max(1, chunk // evaluator.scenarios)  # arrays have a row per scenario
         self._max_piece = min(rows, MODEL_PIECE)
         self._done = 0
@@ -390,8 +389,9 @@ class BatchEvaluator:
             return True
         seconds = count * self._pace
         if count <= _FEW:
-            return not self._together or seconds >= _LONG
-        return seconds >= _SHORT and (count >= _ROWS or self._pace >= _SLOW)
+            return not self._keep_small or seconds >= _LONG_BATCH
+        many = count * self._evaluator.scenarios >= _THREADED_ROWS
+        return seconds >= _SHORT_BATCH and (many or self._pace >= _SLOW_DESIGN)
 
     def _cut(self, count: int, workers: int, until: float) -> Iterator[tuple[int, int]]:
         """Yield the pieces of a batch: one for each worker, and smaller ones with a time limit."""

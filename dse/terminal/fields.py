@@ -136,14 +136,17 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
         lines += make_field("Target", result.target.words[0], width, 2)
     fields = dict(answer["fields"]) if answer else {}
     switch_points = fields.get("switch points", "").replace(LATER, "")
+    label = answer.get("switch_label", "Changes at")
+    advice = {label: switch_points} if label != "Changes at" else {}
     notes = f"{plural(len(result.notes), 'note')}: run with --verbose, or see the report"
     texts = {
         "No engine": fields.get("build nothing", ""),
         "Worse": fields.get("worse than nothing built", ""),
         "Bottleneck": "; ".join(filter(None, (fields.get("limits"), fields.get("bottleneck")))),
+        **advice,
         "Next step": answer["next_step"] if answer else "",
         "Confidence": _describe_confidence(fields),
-        answer.get("switch_label", "Changes at"): switch_points,
+        "Changes at": "" if advice else switch_points,
         "Notes": notes if result.notes else "",
     }
     lines += _fit_fields(texts, _RUN - 2 - len(lines), width)

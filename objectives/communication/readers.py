@@ -74,7 +74,7 @@ def _dataflow(program: Program, name: str) -> Dataflow:
 
 _SEEN = 0.01
 """The fraction of a function's work in a library from which the function stays on the host."""
-_MATHEMATICS, _MOST = "libm.so", 0.25
+_MATHEMATICS, _MAX_MATHEMATICS = "libm.so", 0.25
 """The library with functions of numbers only, and the fraction of work in it from which a function
 stays on the host.
 
@@ -83,7 +83,7 @@ hardware is not known. A quarter of the work adds a third to the area of the res
 by which the area of an instruction may be off is more.
 """
 
-_OPAQUE = frozenset(
+_STAYING_CALLS = frozenset(
     [
         "sprintf",
         "snprintf",
@@ -97,7 +97,7 @@ _OPAQUE = frozenset(
         "strtof",
         "strtold",
         "atof",
-        *("qsort", "bsearch", "rand", "random", "srand", "srandom"),
+        *("qsort", "qsort_r", "bsearch", "rand", "rand_r", "random", "srand", "srandom"),
         *("drand48", "erand48", "lrand48", "nrand48", "mrand48", "jrand48", "srand48"),
     ]
 )
@@ -202,13 +202,13 @@ def _calling(
         computing = [each for each in function.libraries if not each.copies]
         total = sum(each.instructions for each in computing) or 1
         for each in computing:
-            if not each.library.startswith("libc.so") or called.get(i, set()) & _OPAQUE:
+            if not each.library.startswith("libc.so") or called.get(i, set()) & _STAYING_CALLS:
                 own = by_library.setdefault(each.library, np.zeros(len(work)))
                 own[i] = each.instructions / total * work[i]
     found: dict[str, str] = {}
     for library, own in by_library.items():
         below = np.bincount(tree.function, tree.totals(_spread(tree, own)), len(work))
-        least = _MOST if library.startswith(_MATHEMATICS) else _SEEN
+        least = _MAX_MATHEMATICS if library.startswith(_MATHEMATICS) else _SEEN
         for i in np.flatnonzero((below >= least * inclusive) & (below > 0)).tolist():
             part = show_percent(below[i] / inclusive[i])
             found[names[i]] = f"{part} of its work is in {library}, which was not profiled"

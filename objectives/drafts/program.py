@@ -51,7 +51,7 @@ _AREAS = {"instruction_area": 32.0, "memory_area_per_bit": 1 / 64, "bank_area": 
 """Of the templates."""
 _ATTACHED = 50_000.0
 """LUT of an interface: pcie-4-x8 of spaces/interfaces.toml has 47,400."""
-_DEVICE = 1_221_600.0
+_LARGEST_DEVICE = 1_221_600.0
 """LUT of a XC7V2000T, the largest device of the 7 series: 305,400 slices of 4 (Xilinx DS180)."""
 _ALONE = 12
 """Functions of which a draft chooses one: as many parts as a study takes."""
@@ -160,8 +160,8 @@ def communication(profile: Path, named: str, name: str) -> str:
         whole=comment_speedup(source.threads),
         profile=quote_text(named),
         functions=_functions(source, judged, most),
-        least_speedup=_least_speedup(_fitting(most, areas), 0.25, "a quarter"),
-        area=_area(sum(areas), "the functions above, each with an engine of factor 16"),
+        least_speedup=_require_gain(_select_fitting(most, areas), 0.25, "a quarter"),
+        area=_limit_area(sum(areas), "the functions above, each with an engine of factor 16"),
     )
     return add_gaps(text, source.threads, source.program)
 
@@ -201,7 +201,7 @@ def _without_area(source: Source, named: str, name: str) -> str:
         if bounds
         else _BYTES,
         medium="" if bounds else medium,
-        least_speedup=_least_speedup(most, 0.25, "a quarter"),
+        least_speedup=_require_gain(most, 0.25, "a quarter"),
     )
 
 
@@ -234,8 +234,8 @@ def offload(profile: Path, named: str, name: str) -> str:
         run_rate=quote_text(f"{asked:.2g} Hz"),
         alone=f"{alone:.2g}",
         buffered=quote_text(f"{buffered} B"),
-        least_speedup=_least_speedup(_fitting(most, areas), 0.1, "a tenth"),
-        area=_area(
+        least_speedup=_require_gain(_select_fitting(most, areas), 0.1, "a tenth"),
+        area=_limit_area(
             max(areas),
             "an interface, two engines of factor 16, contexts and buffers of all threads",
         ),
@@ -263,7 +263,7 @@ def system(profile: Path, named: str, name: str) -> str:
         origin=comment_origin(source.origin, source.threads),
         profile=quote_text(named),
         kernels="\n".join(_kernel(source, verdict) for verdict in chosen),
-        area=_area(
+        area=_limit_area(
             sum(_engine_areas(program, chosen)) + _ATTACHED,
             "an interface, and an engine of factor 16 for each kernel",
         ),
@@ -439,11 +439,12 @@ def _areas_of_engines(program: Dataflow, judged: Sequence[Verdict]) -> list[Area
     return [split_areas(work, engine, costs) for work in works]
 
 
-def _area(area: float, said: str) -> str:
-    """Return the limit of an area, with its reason: the area, or the largest device."""
-    text, why = _round_up(area), f"{said}: assumption"
-    if area > _DEVICE:
-        text, why = f"{_DEVICE / 1e3:g} kLUT", f"XC7V2000T (Xilinx DS180); {said}: {text}"
+def _limit_area(area: float, needs: str) -> str:
+    """Return the limit of an area with its reason: the area that is needed, or a whole device."""
+    text, why = _round_up(area), f"{needs}: assumption"
+    if area > _LARGEST_DEVICE:
+        why = f"XC7V2000T, the largest of Xilinx' 7 series (DS180), not the {text} of {needs}"
+        text = f"{_LARGEST_DEVICE / 1e3:g} kLUT"
     return f"{quote_text(text):<29} # {why}"
 
 
@@ -453,13 +454,13 @@ def _round_up(area: float) -> str:
     return f"{math.ceil(area / step) * step / 1e3:g} kLUT"
 
 
-def _fitting(judged: Sequence[Verdict], areas: Sequence[float]) -> list[Verdict]:
+def _select_fitting(judged: Sequence[Verdict], areas: Sequence[float]) -> list[Verdict]:
     """Return the functions whose engine fits the largest device; all if none does."""
-    fitting = [v for v, area in zip(judged, areas, strict=True) if area <= _DEVICE]
+    fitting = [v for v, area in zip(judged, areas, strict=True) if area <= _LARGEST_DEVICE]
     return fitting or list(judged)
 
 
-def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:
+def _require_gain(judged: Sequence[Verdict], part: float, said: str) -> str:
     """Return a constraint: the speedup has a part of the best gain of a function on its own.
 
     If no function gains enough, only the recommendation asks for a gain: the front stays, and the
@@ -467,7 +468,7 @@ def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:
     """
     gain = max(v.speedup for v in judged) - 1
     if gain > _LEAST_GAIN:
-        least = f"at_least = {1 + float(f'{part * gain:.1g}'):.4g}"
+        least = f"at_least = {1 + max(float(f'{part * gain:.1g}'), _LEAST_GAIN):.4g}"
         note = f"{said} of the gain of the best function by itself; less is not beneficial"
         return "\n".join(
             ["[[constraint]]", 'quantity = "speedup"', f"{least:<32}  # {note}: assumption"]

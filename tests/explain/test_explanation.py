@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.explain.breakdown import part_fields
+from dse.explain.breakdown import largest_parts, part_fields
 from dse.explain.explanation import Violation, explain
 from dse.explain.sensitivity import improvable_inputs
 from dse.model import Array, Floats, Quantity
@@ -348,3 +348,5 @@ def test_objectives_with_different_limits_each_have_theirs() -> None:
     small, large = found.limits.split(", ")
     assert small == "overhead time 95 % of accelerated time (for small call duration)"
     assert large == "compute time 99 % of accelerated time (for large call duration)"
+    texts = largest_parts(study.evaluator, found.parts, {"accelerated_time": " (idle)"})
+    assert texts.split(", ")[0] == small.replace(" (for", " (idle) (for")

@@ -23,7 +23,11 @@ def test_functions_of_files_and_streams_do_io_and_functions_of_memory_do_not() -
         "_ZNSt3__113basic_istreamIcNS_11char_traitsIcEEErsERi",
         "_ZNSt14basic_ofstreamIcSt11char_traitsIcEEC1EPKcSt13_Ios_Openmode",
     )
-    for name in (*names.split(), *streams):
+    clocks = (
+        *("time", "ftime", "clock_gettime", "__clock_gettime64", "nanosleep"),
+        *("_ZNSt6chrono3_V212system_clock3nowEv", "_ZNSt3__16chrono12steady_clock3nowEv"),
+    )
+    for name in (*names.split(), *streams, *clocks):
         assert does_io(name), name
     names = "memcpy malloc snprintf sscanf qsort getenv strlen _ZNSs6appendEPKc"
     for name in names.split():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import dse
+from dse import Array, Floats
 from dse.evaluate.space import Integer
 from dse.problems import InputError
 from dse.run import StoppedError, run
@@ -45,6 +47,23 @@ def test_a_batch_is_evaluated_whole_or_up_to_the_time_limit() -> None:
         assert np.array_equal(part.objectives, whole[: len(part)])
         assert np.array_equal(batches.evaluate(points, 0).objectives, whole)
         assert 0 < len(batches.evaluate(points, 0, until=0.0)) < 999
+
+
+@pytest.mark.parametrize(("keep_small", "count"), [(True, 32), (False, 1000), (False, 32)])
+def test_short_batches_stay_on_this_thread(keep_small: bool, count: int) -> None:
+    """Two threads share the interpreter's lock; few designs of a slow model are worth them."""
+    threads = set[int]()
+
+    def noted(x: Floats) -> Array:
+        threads.add(threading.get_ident())
+        return np.negative(x)
+
+    judge = evaluator({"x": Integer(1, 9999)}, [model("m", noted, ["x"], ["y"])], [objective("y")])
+    batches = BatchEvaluator(judge, Workers(2), keep_small=keep_small)
+    batches.evaluate(judge.space.from_index(np.arange(64)), 0)
+    threads.clear()
+    batches.evaluate(judge.space.from_index(np.arange(count)), 0)
+    assert (threads == {threading.get_ident()}) == (keep_small or count > 64)
 
 
 # ------------------------------------------------------------------------------- time limits

@@ -305,6 +305,19 @@ def test_no_draft_admits_an_engine_that_fits_no_device(tmp_path: Path, question:
     assert "blur" in result.nash()["accelerated"]  # its gain sets the least speedup
 
 
+def test_a_drafted_minimum_is_a_gain_of_one_percent_or_more(tmp_path: Path) -> None:
+    """A quarter of the gain of `blur` is half a percent."""
+    profile = tables_of(
+        tmp_path / "program",
+        "main,1,980000,0,10\nblur,1,30000,0,14\n",
+        "main,blur,100\nblur,main,100\n",
+        "main,blur,1\n",
+    )
+    drafted(tmp_path, "--from", profile)
+    (least,) = re.findall(r"at_least = (\S+)", (tmp_path / "draft.toml").read_text())
+    assert least == "1.01"
+
+
 @pytest.mark.parametrize("question", ["communication", "offload", "system"])
 def test_a_function_whose_calls_cost_more_than_its_work_stays(
     tmp_path: Path, question: str

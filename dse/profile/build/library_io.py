@@ -1,4 +1,4 @@
-"""Library functions that do input or output, by name."""
+"""Library functions that do input or output, read a clock or sleep, by name."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ syslog vsyslog err errx warn warnx error psignal
 __uflow __overflow __underflow _IO_getc _IO_putc
 """
 _STREAM = re.compile(r"^_ZN?K?S[iod]|basic_(?:io|i|o)stream|basic_(?:i|o)?f(?:stream|ilebuf)")
+_CLOCK = re.compile(r"6chrono.*clock3nowEv$")  # std::chrono::system_clock::now() and others
 
 
 def does_io(symbol: str) -> bool:
-    """Return whether a library function does input or output; clocks of the system are input.
+    """Return whether a library function does input or output, reads a clock or sleeps.
 
     A C++ stream counts as a stream of a file: its name does not show its target.
 
@@ -36,11 +37,14 @@ def does_io(symbol: str) -> bool:
     (True, True, True)
     >>> does_io("_ZNSt3__113basic_ostreamIcNS_11char_traitsIcEEElsEi"), does_io("snprintf")
     (True, False)
+    >>> does_io("__clock_gettime64"), does_io("_ZNSt3__16chrono12system_clock3nowEv")
+    (True, True)
     """
     name = plain_name(symbol).removesuffix("_unlocked")
+    name = re.sub(r"^__(clock_gettime|gettimeofday|time|nanosleep)(64)?$", r"\1", name)
     if checked := re.fullmatch(r"__(\w+)_chk", name):
         name = checked[1]
-    return name in _NAMES or bool(_STREAM.search(symbol))
+    return name in _NAMES or bool(_STREAM.search(symbol) or _CLOCK.search(symbol))
 
 
 _NAMES = frozenset(_C.split())

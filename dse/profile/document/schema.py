@@ -129,7 +129,8 @@ class Function(_Part):
     )
     io: bool | None = Field(
         default=None,
-        description="whether it is a library function that does input or output; null: unknown",
+        description="whether it is a library function that does I/O, reads a clock or sleeps; "
+        "null: unknown",
     )
     libraries: tuple[LibraryWork, ...] = Field(
         default=(), description="work of code without instrumentation that it calls"

@@ -158,11 +158,8 @@ class _Bounding:
 
     def __init__(self, begun: Start) -> None:
         evaluator, plan = begun.evaluator, begun.plan
-        self._evaluator, self._plan, self._batches = (
-            evaluator,
-            plan,
-            begun.batch_evaluator(together=True),
-        )
+        self._evaluator, self._plan = evaluator, plan
+        self._batches = begun.batch_evaluator(keep_small=True)
         self._ranges = make_ranges(evaluator, begun.workers)
         self._threads = begun.workers.threads()
         names = [objective.name for objective in evaluator.objectives]

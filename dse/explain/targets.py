@@ -320,6 +320,8 @@ def find_best(
     ----------
     points : ndarray, shape (designs, objectives)
         A front, signed: lower is better.
+    among : ndarray of bool, shape (designs,)
+        Which designs it may be; all, if it is none.
     """
     values = points[:, [o.name for o in objectives].index(objective.name)]
     among = among if among.any() else np.ones(len(points), dtype=bool)

@@ -490,17 +490,19 @@ def _verdict(study: ResolvedStudy, result: Result, selection: Selection) -> str:
         where = "on the front without an excluded option"
     bounds = [bound.text for bound in study.preferences.bounds]
     wanted = [study.target.reach, *bounds] if study.target is not None else bounds
-    if not meets.any():
+    unmet = not meets.any()
+    if unmet and (study.target is not None or (beneficial & allowed).any()):
         return f"No design {where} meets {join_words(wanted, 'and')}."
     if not (beneficial & meets).any():
+        among = allowed if unmet else meets
         objectives = [(result.objectives[i], limit) for i, limit in list_benefits(study.evaluator)]
         best = ", ".join(
             f"best {word_name(o.name)} "
-            f"{show_amount(result.front.designs[o.name][meets].max(), o.unit)}, "
+            f"{show_amount(result.front.designs[o.name][among].max(), o.unit)}, "
             f"beneficial above {show_amount(limit, o.unit)}"
             for o, limit in objectives
         )
-        met = f" that meets {join_words(wanted, 'and')}" if wanted else ""
+        met = "" if unmet or not wanted else f" that meets {join_words(wanted, 'and')}"
         return f"No design {where}{met} is beneficial: {best}."
     if study.target is None and not beneficial.all():
         of = f"{int(beneficial.sum()):,} of {result.front.size}"

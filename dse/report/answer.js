@@ -79,7 +79,8 @@ function buildSentence() {
   const { row, role } = chosen;
   if (row === null) return ["No design on the front is left. Allow an option again."];
   if (role === "recommended") return [`Build ${buildWords(row)}.`, small(describeOptions(row))];
-  return [role === "missed" ? "No design on the front meets the bounds." : "Build nothing.", small(`${role === "missed" ? `The nearest is design ${designs[row]}` : `Design ${designs[row]} has the best ${worded(overview.main)}`}: ${buildWords(row)}.`)];
+  const useful = front.some((each) => !rejected.has(each));
+  return [role === "missed" && useful ? "No design on the front meets the bounds." : "Build nothing.", small(`${role === "missed" ? `The nearest is design ${designs[row]}` : `Design ${designs[row]} has the best ${worded(overview.main)}`}: ${buildWords(row)}.`)];
 }
 
 // tiles

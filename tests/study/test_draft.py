@@ -277,7 +277,7 @@ def test_a_program_whose_functions_never_pay_is_still_explored(tmp_path: Path) -
         result = study.run()
         assert set(result.front.designs["accelerated"]) == {'a "b"'}
         assert result.best("speedup")["speedup"] < 1
-        assert result.answer().verdict == "No design in this space meets speedup >= 1.01."
+        assert result.answer().verdict.startswith("No design in this space is beneficial: best ")
     assert "an accelerator is beneficial for no function" in (tmp_path / "draft.toml").read_text()
 
 
@@ -316,6 +316,18 @@ def test_a_drafted_minimum_is_a_gain_of_one_percent_or_more(tmp_path: Path) -> N
     drafted(tmp_path, "--from", profile)
     (least,) = re.findall(r"at_least = (\S+)", (tmp_path / "draft.toml").read_text())
     assert least == "1.01"
+
+
+def test_a_draft_recommends_no_gain_below_one_percent(tmp_path: Path) -> None:
+    profile = tables_of(
+        tmp_path / "program",
+        "main,1,990000,0,10\nblur,1,9000,0,14\n",
+        "main,blur,100\nblur,main,100\n",
+        "main,blur,1\n",
+    )
+    answer = drafted(tmp_path, "--from", profile).run().answer()
+    assert answer.verdict == "No design in this space meets speedup >= 1.01."
+    assert not answer.beneficial
 
 
 @pytest.mark.parametrize("question", ["communication", "offload", "system"])

@@ -98,6 +98,20 @@ static int huffman(void) {
     }
     return at;
 }
+struct reader { uint32_t held; int left; const uint8_t *from; };
+static struct reader reader;
+static int next_bit(struct reader *r) {
+    if (!r->left) { r->held = *r->from++; r->left = 8; }
+    int bit = r->held & 1;
+    r->held >>= 1; r->left--;
+    return bit;
+}
+static int bit_reader(void) {  /* its state is in memory, at one address */
+    int s = 0;
+    reader.from = bytes;
+    for (int i = 0; i < 8 * N; i++) s += next_bit(&reader);
+    return s;
+}
 int main(void) {
     int least, seen = scanf("%d", &least);  /* the second run reads it again */
     struct node *list = 0;
@@ -115,7 +129,8 @@ int main(void) {
     prefix_sum(); fir(); gemm(); bubble_sort(in);
     float one = z[3][5];
     jacobi(); fft();
-    int all = list_walk(list) + crc() + hash_chain(7) + huffman() + wrap(3) + decimal(99);
+    int all = list_walk(list) + crc() + hash_chain(7) + huffman() + wrap(3) + decimal(99)
+        + bit_reader();
     printf("%d %d %f %f %f\n", all, out[5] + symbols[9], one, x[3][4], re[7] + im[9]);
     return seen != 1 || least != 42;
 }
@@ -136,6 +151,11 @@ ITERATIONS = {
     "wrap": (1000, 1.75, 1000 * 5.25),  # sum, and its remainder without a divider
     "decimal": (1000, 3, 1000 * 6.5),  # a quotient is a product and a sum
     "fft": (8, 2 + 4 + 1, 1024 * 32.0),  # eight stages: load, sum, store
+    "bit_reader": (
+        8000,
+        0.5,
+        8000 * 3.0,
+    ),  # the count of bits left; only a new byte waits for a test
     "huffman": (1000, 2 + 0.25 + 3, 1000 * 9.0),  # the code's length moves the bits that follow
 }
 

@@ -17,6 +17,7 @@ from dse.profile.build.irtext import parse_module
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.compiler.parts import Parts
 from dse.profile.critical_path.rewrite import DEPTH, insert_times
+from dse.profile.critical_path.weights import LOAD, STORE
 from dse.profile.errors import NotMeasuredError
 
 _RUNTIME = Path(__file__).with_name("runtime.c")
@@ -56,7 +57,8 @@ def _compile_runtime(toolchain: Toolchain, result: Path, target: Path) -> None:
     settings = target.with_suffix(".h")
     settings.write_text(_SETTINGS.format(json.dumps(str(result))))
     command = [*toolchain.c, "-O2", "-std=gnu11", "-march=native", "-fPIC", "-fno-sanitize=all"]
-    command += ["-fexceptions", "-funwind-tables", f"-DDEPTH={DEPTH}", "-include", str(settings)]
+    command += [f"-DDEPTH={DEPTH}", f"-DLOAD={LOAD}", f"-DSTORE={STORE}", "-fexceptions"]
+    command += ["-funwind-tables", "-include", str(settings)]
     command += ["-c", str(_RUNTIME), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:

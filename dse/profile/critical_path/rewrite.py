@@ -3,7 +3,8 @@
 A time is a vector: element k counts from the beginning of the call at depth k of the stack, so one
 run gives the critical path of every function that is active (Garcia et al., Kremlin, PLDI 2011,
 from which the vectors are). A value is ready its operation's weight after the last of its
-operands. Loads, stores, calls and the choice between values also wait for the branches that they
+operands; the runtime adds the weight of loads and stores, which depends on their last address.
+Loads, stores, calls and the choice between values also wait for the branches that they
 depend on. Values that only count (:mod:`dse.profile.critical_path.control`) wait for nothing inside
 of their loop. Outside, each value of a loop waits for the branch that ended it, which selects the
 iteration (the η of gated single assignment; Ottenstein, Ballance, MacCabe, PLDI 1990).
@@ -12,6 +13,7 @@ iteration (the η of gated single assignment; Ottenstein, Ballance, MacCabe, PLD
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator
 
@@ -57,8 +59,8 @@ declare i32 @__dse_enter(i32)
 declare void @__dse_leave(i32)
 declare void @__dse_resume(i32)
 declare void @__dse_finish()
-declare void @__dse_loaded(ptr, i64, ptr)
-declare void @__dse_stored(ptr, i64, ptr)
+declare void @__dse_loaded(ptr, i64, ptr, ptr)
+declare void @__dse_stored(ptr, i64, ptr, ptr)
 declare void @__dse_copied(ptr, ptr, i64)
 declare {_TIME} @llvm.smax.v{DEPTH}i32({_TIME}, {_TIME})
 """
@@ -67,12 +69,12 @@ declare {_TIME} @llvm.smax.v{DEPTH}i32({_TIME}, {_TIME})
 def insert_times(parts: list[str | FunctionText]) -> str:
     """Return the text of a module whose functions keep the times of their values."""
     out: list[str] = []
-    number = 0
+    number, accesses = 0, itertools.count()
     parts, early = separate_resolvers(parts)
     own = {"", *(part.name for part in parts if isinstance(part, FunctionText))}
     for part in parts:
         if isinstance(part, FunctionText):
-            out += _Rewriter(part, number, own).lines()
+            out += _Rewriter(part, number, own, accesses).lines()
             number += 1
         elif part.startswith(("attributes #", "declare ")):
             out.append(remove_assumptions(_PROCESSOR.sub("", part)))
@@ -82,14 +84,21 @@ def insert_times(parts: list[str | FunctionText]) -> str:
             out.append(part)
     text = "\n".join([*out, *early, _DECLARATIONS])
     count = f"@__dse_function_count = hidden constant i32 {number}\n"
-    return re.sub(r"@main\(", f"@{RENAMED_MAIN}(", text) + count
+    last = f"@__dse_last = internal global [{next(accesses) + 1} x i64] zeroinitializer\n"
+    return re.sub(r"@main\(", f"@{RENAMED_MAIN}(", text) + count + last
 
 
 class _Rewriter:
-    """One function; `own` has the symbols of all, and "" for calls through pointers."""
+    """One function; `own` has the symbols of all, and "" for calls through pointers.
 
-    def __init__(self, function: FunctionText, number: int, own: Collection[str]) -> None:
+    `accesses` numbers the loads and stores of all functions.
+    """
+
+    def __init__(
+        self, function: FunctionText, number: int, own: Collection[str], accesses: Iterator[int]
+    ) -> None:
         self._function, self._number, self._own = function, number, own
+        self._accesses = accesses
         self._flow: Flow = find_flow(function)
         body = [s for block in function.blocks for s in block.statements]
         self._values = {
@@ -280,7 +289,8 @@ class _Rewriter:
         if statement.opcode in ("load", "atomicrmw", "cmpxchg"):
             yield f"  store {_TIME} {time}, ptr %__dse.room, {_ALIGN}"
             pointer, size = self._place(statement)
-            yield f"  call void @__dse_loaded(ptr {pointer}, i64 {size}, ptr %__dse.room)"
+            at = self._last_address()
+            yield f"  call void @__dse_loaded(ptr {pointer}, i64 {size}, ptr %__dse.room, {at})"
             lines, time = self._load("%__dse.room")
             yield from lines
         lines, time = self._later(time, weight)
@@ -291,9 +301,16 @@ class _Rewriter:
         if statement.opcode in ("store", "atomicrmw", "cmpxchg"):
             yield f"  store {_TIME} {time}, ptr %__dse.room, {_ALIGN}"
             pointer, size = self._place(statement)
-            yield f"  call void @__dse_stored(ptr {pointer}, i64 {size}, ptr %__dse.room)"
+            at = self._last_address() if statement.opcode == "store" else "ptr null"
+            yield f"  call void @__dse_stored(ptr {pointer}, i64 {size}, ptr %__dse.room, {at})"
+            lines, time = self._load("%__dse.room")
+            yield from lines
             yield from self._reach(time)
         yield from self._moved(statement, time)
+
+    def _last_address(self) -> str:
+        """Return where the runtime keeps the last address of a load or store."""
+        return f"ptr getelementptr (i64, ptr @__dse_last, i64 {next(self._accesses)})"
 
     def _place(self, statement: Statement) -> tuple[str, str]:
         operands = statement.operands()
@@ -317,7 +334,8 @@ class _Rewriter:
             yield f"  call void @__dse_copied(ptr {values[0]}, ptr {values[1]}, i64 {values[2]})"
             return
         yield f"  store {_TIME} {time}, ptr %__dse.room, {_ALIGN}"
-        yield f"  call void @__dse_stored(ptr {values[0]}, i64 {values[2]}, ptr %__dse.room)"
+        written = f"ptr {values[0]}, i64 {values[2]}, ptr %__dse.room"
+        yield f"  call void @__dse_stored({written}, ptr null)"
 
     def _reach(self, time: str) -> Iterator[str]:
         """Yield the extension of the active functions' paths to a time."""

@@ -108,17 +108,28 @@ static inline void join(const struct when *when, times *time) {
             time->t[k] = when->t[k];
 }
 
-HIDDEN void __dse_loaded(u64 a, u64 bytes, times *time) {
-    if (!bytes || bytes > 64)
+/* Add the weight of an access, unless it has the address that it had the last time. */
+static inline void weigh(u64 a, u64 *last, int weight, times *time) {
+    if (!last || *last == a)
         return;
-    for (u64 end = a + bytes; a < end;) {
+    *last = a;
+    for (int k = 0; k < DEPTH; k++)
+        time->t[k] += weight;
+    __dse_work += weight;
+}
+
+HIDDEN void __dse_loaded(u64 a, u64 bytes, times *time, u64 *last) {
+    u64 at = a;
+    for (u64 end = bytes > 64 ? a : a + bytes; a < end;) {
         struct word *word = word_at(a);
         join(word->bytes ? &word->bytes[a & 3] : &word->whole, time);
         a += word->bytes ? 1 : 4 - (a & 3);
     }
+    weigh(at, last, LOAD, time);
 }
 
-HIDDEN void __dse_stored(u64 a, u64 bytes, const times *time) {
+HIDDEN void __dse_stored(u64 a, u64 bytes, times *time, u64 *last) {
+    weigh(a, last, STORE, time);
     struct when when = {.epoch = epoch};
     memcpy(when.t, time->t, sizeof when.t);
     for (u64 end = a + bytes; a < end;) {

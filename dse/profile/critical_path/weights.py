@@ -2,8 +2,10 @@
 
 Assumptions of hardware that is built for the chain: four levels of logic or two additions follow
 each other in a cycle, a local memory answers after two cycles, floating-point units are pipelined
-over four. Shifts by constants, conversions of whole numbers and copies are wires. A whole number is
-divided by a constant without a divider: a compiler does the same.
+over four. A load or store of the address that it had the last time takes no cycle: this is a
+variable, and hardware keeps it in a register. Shifts by constants, conversions of whole numbers and
+copies are wires. A whole number is divided by a constant without a divider: a compiler does the
+same.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from dse.profile.build.irtext import Statement
 
 CYCLE = 4
 """Units of a cycle: times are whole numbers of them."""
-LOAD = 2 * CYCLE
+LOAD, STORE = 2 * CYCLE, CYCLE
+"""Of an address that is not the last one; the runtime adds them."""
 
 _FLOAT = dict.fromkeys(("fadd", "fsub", "fmul", "fptosi", "fptoui", "sitofp", "uitofp"), 4 * CYCLE)
 _WEIGHTS = {
@@ -24,9 +27,7 @@ _WEIGHTS = {
     **_FLOAT,
     **dict.fromkeys(("fcmp", "fneg"), CYCLE),
     **dict.fromkeys(("sdiv", "udiv", "srem", "urem", "fdiv", "frem"), 16 * CYCLE),
-    **dict.fromkeys(("load", "atomicrmw", "cmpxchg"), LOAD),
     "mul": 2 * CYCLE,
-    "store": CYCLE,
 }
 _CONSTANT = re.compile(r", (-?\d+)$")
 _QUOTIENTS, _REMAINDERS = ("sdiv", "udiv"), ("srem", "urem")

@@ -41,6 +41,9 @@ to which the host can give the memory before a call allocate each 5,456 or more.
 chosen between them on 21 programs (docs/validation/programs.md). The model leaves the cost out: if
 the host takes 500 cycles for an allocation, it is 1 % of the program.
 """
+_ARRAYS = 32
+"""Allocations of a call that gives back all that it takes: as many arrays an accelerator may have
+as local memories. Functions that build lists or trees allocate as often as the data asks for."""
 _HARNESS = re.compile(r"(init|print)_array$|polybench_")
 """The functions around the kernels of PolyBench/C (L.-N. Pouchet, 2012)."""
 _NO_WORK = "did no work that could move"
@@ -216,9 +219,11 @@ def _allocate_rarely(
 ) -> frozenset[str]:
     """Return the functions that allocate little for their work, callees included.
 
-    Memory that a function takes and gives back is one allocation.
+    Memory that a function takes and gives back is one allocation. Of few such arrays in each call
+    there may be any number in the run, if none grows.
     """
     giving = {name for name in allocating if _GIVING_BACK.match(name)}
+    growing = {name for name in allocating if "realloc" in name}
 
     def by_function(values: Array) -> Array:
         sums = np.bincount(tree.function, weights=values, minlength=len(names))
@@ -228,9 +233,11 @@ def _allocate_rarely(
         called = np.isin(tree.function, [f for f, name in enumerate(names) if name in of])
         return by_function(tree.totals(np.where(called, tree.calls, 0.0)))
 
-    count = np.maximum(count_calls(allocating - giving), count_calls(giving))
-    work = by_function(tree.inclusive)
+    taken, given = count_calls(allocating - giving), count_calls(giving)
+    count, work = np.maximum(taken, given), by_function(tree.inclusive)
     rarely = (work >= _OF_FUNCTION * count) & (tree.computation.sum() >= _OF_PROGRAM * count)
+    temporary = (taken == given) & (count_calls(growing) == 0)
+    rarely |= temporary & (taken <= _ARRAYS * by_function(tree.calls))
     return frozenset(np.array(names)[rarely].tolist())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -74,14 +75,13 @@ def _dataflow(program: Program, name: str) -> Dataflow:
 
 _SEEN = 0.01
 """The fraction of a function's work in a library from which the function stays on the host."""
-_MATHEMATICS, _MAX_MATHEMATICS = "libm.so", 0.25
-"""The library with functions of numbers only, and the fraction of work in it from which a function
-stays on the host.
-
-Hardware for a sine or a rounding is known, and a critical path has its cycles. Only the area of the
-hardware is not known. A quarter of the work adds a third to the area of the rest. The factor of two
-by which the area of an instruction may be off is more.
-"""
+_MATHEMATICS = "libm.so"
+"""The library with functions of numbers only: hardware for them is known, so they move along."""
+_MATHEMATICAL = re.compile(
+    r"(a?(sin|cos|tan)h?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|fmod|"
+    r"remainder|(l|ll)?r(ound|int)|nearbyint|floor|ceil|trunc|erfc?|[lt]gamma)[fl]?$"
+)
+"""Its functions; their code is the instructions of a call, as they have few branches."""
 
 _STAYING_CALLS = frozenset(
     [
@@ -126,6 +126,7 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
     homes = {block.id: at[block.function] for block in profile.blocks}
     none = [0.0] * (len(names) - len(own))  # of the origins
     tree = _tree(profile, at)
+    code += _code_of_mathematics(profile, tree, len(at))
     measured: dict[str, Any] = {
         name: np.array([*(getattr(f, name) for f in functions), *none], dtype=np.float64)
         for name in _COLUMNS
@@ -174,6 +175,32 @@ def _library_work(profile: Profile, measured: Mapping[str, Array]) -> tuple[Arra
     return work * measured["computation"].sum(), work * read
 
 
+def _code_of_mathematics(profile: Profile, tree: CallTree, size: int) -> Array:
+    """Return the code of the functions of mathematics, shape (size,); 0 for all others.
+
+    A call's machine instructions, in the mean over the functions that one function calls, count as
+    instructions of the program do in the mean.
+    """
+    names = [function.name for function in profile.functions]
+    called = np.zeros((len(names), size))  # by caller
+    for parent, function, calls in zip(tree.parent, tree.function, tree.calls, strict=True):
+        of_library = parent >= 0 and profile.functions[function].foreign
+        if of_library and _MATHEMATICAL.match(names[function]):
+            called[tree.function[parent], function] += calls
+    executed = np.array(
+        [
+            sum(e.instructions for e in f.libraries if e.library.startswith(_MATHEMATICS))
+            for f in profile.functions
+        ],
+        dtype=np.float64,
+    )
+    calls, own = called.sum(axis=1), sum(f.instructions or 0 for f in profile.functions)
+    each = np.divide(executed, calls, out=np.zeros(len(names)), where=calls > 0)
+    total = called.sum(axis=0)
+    mean = np.divide(each @ called, total, out=np.zeros(size), where=total > 0)
+    return np.asarray(mean * sum(f.computation for f in profile.functions) / max(own, 1))
+
+
 def _spread(tree: CallTree, work: Array) -> Array:
     """Return each context's part of its function's work, by invocations, shape (nodes,)."""
     invocations = np.bincount(tree.function, tree.invocations, len(work))[tree.function]
@@ -189,7 +216,7 @@ def _calling(
 
     Also return the functions that call these libraries themselves. The C library is a reason only
     where it converts numbers, makes random ones, sorts or searches: its functions that copy memory
-    are followed. The library of mathematics is a reason only where it does a quarter of the work.
+    are followed. The library of mathematics is no reason.
     """
     inclusive = np.bincount(tree.function, tree.inclusive, len(work))
     names = [f.name for f in profile.functions]
@@ -202,14 +229,15 @@ def _calling(
         computing = [each for each in function.libraries if not each.copies]
         total = sum(each.instructions for each in computing) or 1
         for each in computing:
+            if each.library.startswith(_MATHEMATICS):
+                continue
             if not each.library.startswith("libc.so") or called.get(i, set()) & _STAYING_CALLS:
                 own = by_library.setdefault(each.library, np.zeros(len(work)))
                 own[i] = each.instructions / total * work[i]
     found: dict[str, str] = {}
     for library, own in by_library.items():
         below = np.bincount(tree.function, tree.totals(_spread(tree, own)), len(work))
-        least = _MAX_MATHEMATICS if library.startswith(_MATHEMATICS) else _SEEN
-        for i in np.flatnonzero((below >= least * inclusive) & (below > 0)).tolist():
+        for i in np.flatnonzero((below >= _SEEN * inclusive) & (below > 0)).tolist():
             part = show_percent(below[i] / inclusive[i])
             found[names[i]] = f"{part} of its work is in {library}, which was not profiled"
     direct = [names[i] for own in by_library.values() for i in np.flatnonzero(own).tolist()]

@@ -265,6 +265,17 @@ def test_memory_that_is_taken_and_given_back_counts_once(
 
 
 @pytest.mark.parametrize(
+    ("taken", "given", "stays"), [(3200, 3200, False), (3300, 3300, True), (3200, 3199, True)]
+)
+def test_an_accelerator_has_up_to_32_arrays_of_its_own(taken: int, given: int, stays: bool) -> None:
+    """A hundred calls of 5,000 instructions, each of which gives back what it takes."""
+    names = ("main", "fill", "malloc", "free")
+    count = np.array([1, 100, taken, given], dtype=np.float64)
+    tree = CallTree(np.array([-1, 0, 1, 1]), np.arange(4), count, count, np.array([0, 5e5, 0, 0]))
+    assert ("fill" in list_staying(tree, names, Kinds(library=frozenset(names[2:])))) == stays
+
+
+@pytest.mark.parametrize(
     ("named", "given", "message"),
     [
         ("main", {}, "'main' is not to choose: the program's frame\n +name what it calls"),

@@ -7,21 +7,20 @@ model in words. With instructions I, bytes B, factors f:
 
     T0 = instruction_time · I + byte_time · B
     T1 = instruction_time · (I_host + Σ max(I_acc / f_computation, I_waiting))
-       + byte_time · (B_host + Σ B_acc · max(1 / f_communication, I_waiting / I_acc))
+       + byte_time · (B_host + B_acc / f_communication)
        + latency_per_byte · B_medium / f_medium + calls · (overhead + latency)
 
 I_waiting are the instructions of an accelerator that are loop-carried: its factor is at most
-I_acc / I_waiting. If they were measured as a critical path, accesses of the store wait as the
-instructions do, and more banks do not help; else that fraction of B_acc is 0. With `keeps_data` an
-accelerator keeps data that it fetched and wrote until the data is written again; else each of its
-calls fetches it. Bytes between two accelerators are in B_acc with a shared store, in B_medium with
-private ones. Nothing overlaps. `overhead`, `latency` and `latency_per_byte` are as in
-:mod:`objectives.logca`. The paper has no cost of a call; they default to 0, 0 and 1.
+I_acc / I_waiting. With `keeps_data` an accelerator keeps data that it fetched and wrote until the
+data is written again; else each of its calls fetches it. Bytes between two accelerators are in
+B_acc with a shared store, in B_medium with private ones. Nothing overlaps. `overhead`, `latency`
+and `latency_per_byte` are as in :mod:`objectives.logca`. The paper has no cost of a call; they
+default to 0, 0 and 1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -39,7 +38,6 @@ from objectives.communication.split import (
     outermost_contexts,
     parallel_code,
     place_traffic,
-    store_factor,
 )
 from objectives.power_law import broadcast_alike
 from objectives.quantities import AREA, AREA_INTERFACE, Workload, declare_speedup
@@ -188,13 +186,11 @@ def ceilings(
     parts = time_parts(work, accelerators, costs)
     host = _host(dataflow, workload, selection, costs)
     zero = np.zeros(_sum(parts).shape)
-    endless = replace(accelerators, communication_factor=np.inf)
-    chained = time_parts(work, endless, costs).local
     waiting = computing_cost(work, np.inf) * costs.instruction_time
     rest = (
         parts._replace(computation=waiting),
-        parts._replace(local=chained),
-        parts._replace(computation=waiting, local=chained),
+        parts._replace(local=zero),
+        parts._replace(computation=waiting, local=zero),
         parts._replace(medium=zero),
         parts._replace(computation=zero, local=zero, medium=zero, calls=zero),
     )
@@ -209,7 +205,7 @@ def time_parts(work: Work, accelerators: Accelerators, costs: Costs) -> Parts:
         work.host_instructions * c.instruction_time,
         work.host_bytes * c.byte_time,
         computing_cost(work, a.computation_factor) * c.instruction_time,
-        in_store * c.byte_time / store_factor(work, a.communication_factor),
+        in_store * c.byte_time / a.communication_factor,
         multiply_costs(on_medium, np.asarray(c.latency_per_byte) / c.medium_factor),
         multiply_costs(work.calls, np.asarray(c.overhead) + c.latency),
     )

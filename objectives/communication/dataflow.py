@@ -402,13 +402,6 @@ class Dataflow:
         return np.where(np.isnan(self.critical_path), most, self.critical_path)
 
     @functools.cached_property
-    def measured_path(self) -> NDArray[np.bool_]:
-        """Whether the critical path of a function was measured, shape (n,)."""
-        if self.critical_path is None:
-            return np.zeros(len(self.names), dtype=bool)
-        return ~np.isnan(self.critical_path)
-
-    @functools.cached_property
     def reads(self) -> Array:
         """Bytes that each function reads, local ones and transfers, shape (n,) [B]."""
         return np.asarray(self.local_bytes + self.transfers.sum(axis=0))

@@ -36,7 +36,6 @@ from objectives.communication.split import (
     multiply_costs,
     parallel_code,
     place_traffic,
-    store_factor,
 )
 from objectives.power_law import broadcast_alike
 from objectives.quantities import CALL_RATE, ROUNDING, Workload, declare_speedup
@@ -116,7 +115,7 @@ def function_calls(
     read = work.host_bytes + work.returned  # what calls leave in memory the host loads as before
     rest = work.host_instructions * instruction_time + read * byte_time
     arithmetic = computing_cost(work, accelerators.computation_factor) * instruction_time
-    reads = in_store * byte_time / store_factor(work, accelerators.communication_factor)
+    reads = in_store * byte_time / accelerators.communication_factor
     busy = (arithmetic + reads) / calls
     size = moved / calls
     clocks = np.maximum(np.ceil(busy / clock_period * (1 - ROUNDING)), 1.0)

@@ -40,10 +40,6 @@ class Units(NamedTuple):
     instructions: Array
     waiting: Array
     """Of these, so many that no parallel hardware shortens."""
-    reads: Array
-    """Bytes that they read, wherever they come from."""
-    chained: Array
-    """The fraction of their accesses that wait for one another, as far as it was measured."""
     code: Array
     """Instructions of the code that they hold; a function in two accelerators counts twice."""
 
@@ -156,7 +152,7 @@ def split_work(dataflow: Dataflow, contexts: tuple[int, ...]) -> Work:
         float(len(functions)),
         Moved(into.inside, into.between + into.back, back, into.crossing + to_host),
         Moved(once.inside + once.back, once.between, 0.0, once.crossing + to_host),
-        _hardware(dataflow, unit, functions, weight.T @ dataflow.reads),
+        _hardware(dataflow, unit, functions),
     )
 
 
@@ -235,20 +231,16 @@ def whole_work(dataflow: Dataflow) -> Work:
     return split_work(dataflow, ())
 
 
-def _hardware(
-    dataflow: Dataflow, unit: NDArray[np.intp], functions: list[int], reads: Array
-) -> Units:
-    """Return each accelerator's work, accesses and code."""
-    tree, columns = dataflow.tree, np.zeros((5, len(functions)))
+def _hardware(dataflow: Dataflow, unit: NDArray[np.intp], functions: list[int]) -> Units:
+    """Return each accelerator's work and code."""
+    tree, columns = dataflow.tree, np.zeros((3, len(functions)))
     for u, function in enumerate(functions):
         mine = unit == u
         work = float(tree.computation[mine].sum())
         every = float(dataflow.computation_inclusive[function])
         part = work / every if every else 0.0
         code = float(dataflow.code[sorted(set(tree.function[mine].tolist()))].sum())
-        waiting = min(float(dataflow.waiting[function]) * part, work)
-        chained = waiting / work if work and dataflow.measured_path[function] else 0.0
-        columns[:, u] = work, waiting, reads[u], chained, code
+        columns[:, u] = work, min(float(dataflow.waiting[function]) * part, work), code
     return Units(*columns)
 
 
@@ -286,7 +278,7 @@ def distinct_splits(
     return [_split_of(dataflow, float(k)) for k in keys], place.reshape(key.shape)
 
 
-_NO_BYTES, _NO_UNITS = Moved(*[np.nan] * 4), Units(*np.zeros((5, 0)))
+_NO_BYTES, _NO_UNITS = Moved(*[np.nan] * 4), Units(*np.zeros((3, 0)))
 NOTHING = Work._make([*[np.nan] * 10, _NO_BYTES, _NO_BYTES, _NO_UNITS])
 
 
@@ -332,24 +324,9 @@ def computing_cost(work: Work, factor: Floats) -> Array:
     return np.asarray(each.sum(axis=-1) + 0.0 * work.accelerator_instructions)
 
 
-def store_factor(work: Work, factor: Floats) -> Array:
-    """Return how much faster than the host's the accelerators' stores answer, in the mean.
-
-    Banks make independent accesses `factor` times as fast. Accesses that wait for one another are
-    as slow as on the host. Of a function's accesses they are the fraction that the critical path is
-    of its instructions.
-    """
-    reads, chained = work.units.reads, work.units.chained
-    taken = reads * np.maximum(1.0 / np.asarray(factor)[..., None], chained)
-    measured = (reads * chained > 0).any(axis=-1)
-    with np.errstate(all="ignore"):
-        mean = reads.sum(axis=-1) / taken.sum(axis=-1)
-    return np.where(measured, mean, factor)
-
-
 def parallel_code(work: Work, factor: Floats) -> Array:
     """Return the code × the factor at which it computes, in instructions."""
-    units = work.units
-    bound = np.where(units.waiting > 0, units.instructions / units.waiting, np.inf)
-    each = multiply_costs(units.code, np.minimum(np.asarray(factor)[..., None], bound))
+    instructions, waiting, code = work.units
+    bound = np.where(waiting > 0, instructions / waiting, np.inf)
+    each = multiply_costs(code, np.minimum(np.asarray(factor)[..., None], bound))
     return np.asarray(each.sum(axis=-1) + 0.0 * work.calls)

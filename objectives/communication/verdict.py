@@ -9,10 +9,9 @@ the program.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -123,7 +122,7 @@ class Verdict(NamedTuple):
     own_speedup: float
     """Of only this function, which LogCA compares with 1."""
     ceiling: float
-    """Speedup of the program if computing and the own store take only what must wait."""
+    """Speedup of the program if computing takes what must wait and the own store takes no time."""
     amdahl_limit: float
     """Speedup of the program if the function takes no time at all."""
     bound: Literal["computation", "communication"]
@@ -141,9 +140,9 @@ class Verdict(NamedTuple):
     break_even: float
     """LogCA's g1 at this C: bytes per call from which offloading is beneficial [B]; inf: never."""
     waiting: float
-    """The computing and the accesses that no parallel hardware shortens [cycle]."""
+    """The part of the accelerator's computing that no parallel hardware shortens [cycle]."""
     factor_limit: float
-    """Speedup of computing that the critical path allows: instructions over its length. Measured by
+    """Speedup of computing that the critical path allows: instructions over `waiting`. Measured by
     ``dse profile --critical-path``, an estimate; else by chains of values in registers, an upper
     bound; inf: no chain is seen."""
     own_limit: float
@@ -169,8 +168,8 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     An accelerator is beneficial if the program's speedup is above `setting.least_speedup`. With T
     the four parts of the accelerator's time (computing, own local memory, medium, calls), this is
     ``ΣT < budget``. The budget is T0 / least_speedup minus the time of the rest of the program.
-    A part made k times as small suffices for ``k > part / (budget − other parts)``; of computing
-    and of the store, what must wait does not shrink. InputError if there is no such function.
+    A part made k times as small suffices for ``k > part / (budget − other parts)``; of computing,
+    the loop-carried part does not shrink. InputError if there is no such function.
     """
     setting = setting or Setting()
     contexts = outermost_contexts(dataflow, [dataflow.position(function)])
@@ -180,18 +179,11 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     knobs: tuple[Knob, ...] = ("computation", "store", "medium", "interface")
     spent = dict(zip(knobs, parts[2:], strict=True))
     computing = float(setting.instruction_time * work.accelerator_instructions)
-    stored, moved = (float(part) for part in place_traffic(work, setting))
-    parallel = spent | {
-        "computation": computing / float(setting.computation_factor),
-        "store": float(setting.byte_time) * stored / float(setting.communication_factor),
-    }
-    endless = replace(setting, computation_factor=math.inf, communication_factor=math.inf)
-    at_least = time_parts(work, endless, setting)
-    least: dict[Knob, float] = {
-        "computation": float(at_least.computation),
-        "store": float(at_least.local),
-    }
-    waiting = sum(least.values())
+    waiting = float(setting.instruction_time * work.units.waiting.sum())
+    parallel, moved = (
+        computing / float(setting.computation_factor),
+        float(place_traffic(work, setting)[1]),
+    )
     own, taken = max(total - rest, 0.0), sum(spent.values())
     read_later = float(setting.byte_time * work.returned)  # the host reads data that they wrote
     budget = total / setting.least_speedup - rest
@@ -210,10 +202,10 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         float(work.calls - work.callbacks),
         *_logca(float(work.calls), moved, own, spent, setting),
         waiting,
-        _over(computing, least["computation"]),
+        _over(computing, waiting),
         _over(own, waiting),
         reason="" if worth else _reason(spent, waiting, budget, _over(total, rest), setting),
-        changes=() if worth else _changes(spent, parallel, least, budget),
+        changes=() if worth else _changes(spent, parallel, waiting, budget),
         stays=dataflow.staying.get(function, ""),
         callbacks=_called_back(dataflow, contexts),
     )
@@ -254,28 +246,22 @@ def kept_table(
 
 
 def _changes(
-    spent: dict[Knob, float],
-    parallel: dict[Knob, float],
-    least: dict[Knob, float],
-    budget: float,
+    spent: dict[Knob, float], parallel: float, waiting: float, budget: float
 ) -> tuple[Change, ...]:
-    """Return the changes that suffice; a part takes the larger of `parallel` and `least`."""
+    """Return the changes that suffice; computing takes the larger of `parallel` and `waiting`."""
     taken = sum(spent.values())
     found = []
     for knob, part in spent.items():
         left = budget - (taken - part)
-        if left > least.get(knob, 0.0) and part > 0:
-            found.append(Change(knob, parallel[knob] / left))
+        if knob == "computation" and left <= waiting:
+            continue
+        if left > 0 and part > 0:
+            found.append(Change(knob, (parallel if knob == "computation" else part) / left))
             if knob == "interface":
                 found.append(Change("calls", part / left))
-    if not found and budget > sum(least.values()):
-        # the sum of larger parts is the largest of the sums that take one or the other of each
-        factor = max(
-            sum(part for knob, part in parallel.items() if knob not in held)
-            / (budget - sum(least[knob] for knob in held))
-            for count in range(len(least) + 1)
-            for held in itertools.combinations(least, count)
-        )
+    if not found and budget > waiting:
+        others = taken - spent["computation"]
+        factor = max((parallel + others) / budget, others / (budget - waiting))
         found.append(Change("everything", factor))
     return tuple(sorted(found, key=lambda change: change.factor))
 
@@ -292,7 +278,7 @@ def _reason(
         )
     if waiting >= budget:
         return (
-            "only the work that must run in order, however parallel its accelerator is, "
+            "only the computing that must run in order, however parallel its accelerator is, "
             f"takes {waiting / budget:.3g} times as long as all of it may"
         )
     return (

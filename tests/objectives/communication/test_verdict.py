@@ -1,6 +1,5 @@
 """Verdicts flip exactly where they say; LogCA agrees; the best cut against all cuts."""
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from objectives.communication import (
 )
 from objectives.communication.call_tree_cut import best_antichain
 from objectives.communication.dataflow import CallTree, Chain
-from objectives.communication.split import Units, split_work, store_factor, whole_work
+from objectives.communication.split import split_work, whole_work
 from objectives.communication.verdict import Change
 from objectives.logca import speedup
 from tests.communication_examples import Machine, antichains, profile_of
@@ -42,13 +41,6 @@ CHAINED = replace(
     ),
 )
 """The same program, with two fifths of every other function one after the other."""
-MEASURED = replace(
-    PROGRAM,
-    critical_path=np.where(
-        np.arange(len(PROGRAM.names)) % 2 == 1, 0.4 * PROGRAM.computation_inclusive, np.nan
-    ),
-)
-"""The same program with critical paths, of every other function two fifths of its work."""
 SETTINGS = {
     "dear calls": Setting(overhead=3e4, latency=1500.0),
     "slow medium": Setting(latency_per_byte=60.0),
@@ -94,7 +86,7 @@ def changed(setting: Setting, change: Change, k: float) -> tuple[Setting, float]
     return new, k if change.knob == "calls" else 1.0
 
 
-@pytest.mark.parametrize("program", [PROGRAM, CHAINED, MEASURED], ids=["", "chained", "measured"])
+@pytest.mark.parametrize("program", [PROGRAM, CHAINED], ids=["", "chained"])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(
     name: str, program: Dataflow
@@ -124,17 +116,17 @@ def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(
 
 def test_a_change_that_is_not_named_does_not_suffice() -> None:
     huge, tried = 1e12, 0
-    for setting, program in itertools.product(SETTINGS.values(), (PROGRAM, CHAINED, MEASURED)):
-        for each in verdicts(program, setting, TEN):
+    for setting in SETTINGS.values():
+        for each in verdicts(PROGRAM, setting, TEN):
             if each.worth:
                 continue
             named = {change.knob for change in each.changes}
             for knob in {"computation", "store", "medium", "interface"} - named:
                 new, _ = changed(setting, Change(knob, huge), huge)  # type: ignore[arg-type]
-                there = program_speedup(program, [each.function], new)
+                there = program_speedup(PROGRAM, [each.function], new)
                 assert there <= setting.least_speedup * (1 + 1e-9)
                 tried += 1
-    assert tried > 150
+    assert tried > 50
     changes = [c for s in SETTINGS.values() for v in verdicts(PROGRAM, s, TEN) for c in v.changes]
     knobs = {"computation", "store", "medium", "interface", "calls", "everything"}
     assert {change.knob for change in changes} == knobs
@@ -242,33 +234,6 @@ def test_no_parallel_hardware_shortens_what_waits() -> None:
         area = accelerator_area(programs, chosen, 1e9, instruction_area=1.0)
         assert float(area.area_engine) >= CHAINED.code[f] * work / waiting * (1 - 1e-12)
         assert float(area.area_engine) < 1e6  # no more operators than the chain lets work
-
-
-def test_accesses_wait_as_the_instructions_of_a_measured_path_do() -> None:
-    """However many banks a store has; a function on its own, and all of its work in order."""
-    functions = [name for name in TEN if MEASURED.measured_path[MEASURED.position(name)]]
-    assert len(functions) >= 3
-    programs = Dataflows((MEASURED,))
-    for name in functions:
-        selection, factors = programs.selection([name]), np.array([0.5, 1.0, 2.0, 8.0, np.inf])
-        found = acceleration(programs, selection, 8.0, factors, byte_time=0.25)
-        alone = acceleration(Dataflows((PROGRAM,)), selection, 8.0, 1.0, byte_time=0.25)
-        slowest = [2.0, 1.0, 0.5, 0.4, 0.4]
-        assert found.local_time == pytest.approx(
-            float(alone.local_time) * np.array(slowest), rel=1e-12
-        )
-    serial = replace(PROGRAM, critical_path=2.0 * PROGRAM.computation_inclusive)
-    for each in verdicts(serial, Setting(1e9, 1e9, byte_time=0.25), TEN):
-        assert not each.worth
-        assert each.factor_limit == 1 and each.own_speedup <= 1 + 1e-9
-
-
-def test_each_accelerator_waits_for_its_own_accesses() -> None:
-    """Of four bytes three wait for half of the host's time, and one takes a quarter of it."""
-    work = whole_work(PROGRAM)
-    units = Units(*np.array([[8.0, 8.0], [4.0, 0.0], [3.0, 1.0], [0.5, 0.0], [1.0, 1.0]]))
-    found = store_factor(work._replace(units=units), 4.0)
-    assert float(found) == pytest.approx(4 / (3 * 0.5 + 1 * 0.25), rel=1e-12)
 
 
 def test_what_waits_bounds_how_fast_a_function_computes() -> None:

@@ -12,7 +12,7 @@ import pytest
 from dse.problems import InputError
 from dse.profile.build.cxx_library import prepare_cxx_link
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import ProfileOptions, build_program
+from dse.profile.command import ProfileOptions, build_program, profile_program
 from dse.profile.run.names import function_names
 from tests.needs import needs
 from tests.profile.examples import calls, needs_compiler, run_built, source
@@ -125,6 +125,22 @@ def test_ir_of_other_compilers_is_profiled_or_refused_in_a_line(tmp_path: Path) 
         [problem] = refused.value.problems
         assert "\n" not in problem.message
         assert message in problem.message
+
+
+@needs_compiler
+def test_a_static_constant_without_a_definition_is_explained(tmp_path: Path) -> None:
+    """The plain build works, as its optimizer needs no address of the constant."""
+    text = """
+    #include <vector>
+    struct Board { static const int INVALID = -1000; };
+    int main(int count, char **) { return std::vector<int>(count, Board::INVALID)[0] != -1000; }
+    """
+    program = source(tmp_path, text, "board.cpp")
+    with pytest.raises(InputError, match="nothing defines Board::INVALID") as raised:
+        profile_program(ProfileOptions((program,), optimisation=2))
+    assert "declare it constexpr" in str(raised.value)
+    source(tmp_path, text.replace("static const ", "static constexpr "), "board.cpp")
+    assert profile_program(ProfileOptions((program,), optimisation=2)).run.exit_status == 0
 
 
 def test_names_of_cxx_keep_their_class_where_the_demangler_is_older_than_the_compiler() -> None:

@@ -3,10 +3,10 @@
 The rule is LogCA's (Altaf and Wood, LogCA, ISCA 2017, section 3.2), for any model: an input is a
 bottleneck if a 10x improvement of it improves the objective by at least 20 %. Both are settings.
 
-* `recommendation`: the designs that a run names, with the reasons
+* `recommendation`: the designs that a run names, with the reasons, and the size of a call there
 * `explanation`: one design: its feasibility, violations, limits, and the fields of its curves
 * `system`: the kernels of a system, and the order in which to build them
-* `advice`: the best trade, repairs of infeasible designs, dominating designs, the next step up
+* `advice`: the best trade, repairs, dominating designs, the next step up, or that nothing improves
 * `changes`: variables in words, effects on the objectives, neighbouring designs and their number
 * `benefit`: the designs that are better than no accelerator
 * `targets`: the designs of a front that meet a target, and its obstacles
@@ -14,7 +14,7 @@ bottleneck if a 10x improvement of it improves the objective by at least 20 %. B
 * `breakdown`: the parts of the time and of the area
 * `curves`: lines of quantities and optimization regions along an input
 * `importance`: slices through designs along each variable
-* `switch_points`: the values of inputs at which another design is recommended
+* `switch_points`: designs at other values of inputs; where another one is recommended
 * `limits`: the limits that decide the answer, and the gain of loosening one of them
 * `provenance`: the sources of input values, and the front shift if they are off
 * `robustness`: uncertain inputs: designs on the front, Sobol indices, and scenario discovery

@@ -166,7 +166,10 @@ def _as_range(given: StudyInput, ends: tuple[float, ...]) -> InputRange:
 def vary_inputs(
     study: ResolvedStudy, inputs: Sequence[tuple[StudyInput, tuple[float, ...]]], points: Points
 ) -> Iterator[Varied | None]:
-    """Yield designs as they are and at other values of one input; None if a model raises."""
+    """Yield designs as they are and at other values of one input, for switch points.
+
+    None if a model raises.
+    """
     plain = [_as_range(g, ends) for g, ends in inputs if not g.kernels and not _is_clock(g)]
     values = _vary(study.evaluator, plain, points)
     for given, ends in inputs:

@@ -33,7 +33,11 @@ class ProfileCommand(click.Command):
             sys.exit(main(args[0] == "c++", args[1:]))
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["arguments"] = tuple(args[at + 1 :])
-        return super().parse_args(ctx, args[:at])
+        try:
+            return super().parse_args(ctx, args[:at])
+        except click.NoSuchOption as error:
+            remedy = "Arguments of the program itself come after --."
+            raise click.UsageError(f"{error.format_message()} {remedy}", ctx) from None
 
 
 @click.command(

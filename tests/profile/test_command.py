@@ -69,6 +69,12 @@ def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
     assert b"the program ended with exit status 2" in wrong.stderr
 
 
+def test_an_argument_of_the_program_before_the_dashes_has_a_remedy() -> None:
+    done = called("profile", ROTATE, "-q", cwd=ROOT)
+    assert done.returncode == 2
+    assert "Arguments of the program itself come after --." in done.stderr
+
+
 def test_one_of_a_thing_is_not_several(tmp_path: Path) -> None:
     path = source(tmp_path, 'int main(void) { __asm__ volatile("nop"); return 0; }')
     page = tmp_path / "a.html"

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -103,6 +104,7 @@ FOREIGN(sscanf)
 FOREIGN(getenv)
 FOREIGN(time)
 FOREIGN(gettimeofday)
+FOREIGN(getrusage)
 FOREIGN(clock_gettime)
 FOREIGN(frexp)
 FOREIGN(modf)
@@ -278,6 +280,7 @@ HIDDEN int __dse_call_putchar(int c) {
 WRAP(char *, getenv, (text s), (s), TEXT(s), )
 WRAP(time_t, time, (time_t *p), (p), , if (p) WRITE(p, sizeof *p))
 WRAP(int, gettimeofday, (struct timeval *p, void *zone), (p, zone), , if (p) WRITE(p, sizeof *p))
+WRAP(int, getrusage, (int who, struct rusage *p), (who, p), , WRITE(p, sizeof *p))
 WRAP(int, clock_gettime, (clockid_t c, struct timespec *p), (c, p), , WRITE(p, sizeof *p))
 extern double frexp(double, int *), modf(double, double *);
 WRAP(double, frexp, (double x, int *e), (x, e), , WRITE(e, sizeof *e))

@@ -79,7 +79,8 @@ _MATHEMATICS = "libm.so"
 """The library with functions of numbers only: hardware for them is known, so they move along."""
 _MATHEMATICAL = re.compile(
     r"(a?(sin|cos|tan)h?|atan2|sincos|exp(2|10|m1)?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|fmod|"
-    r"remainder|(l|ll)?r(ound|int)|nearbyint|floor|ceil|trunc|erfc?|[lt]gamma)[fl]?$"
+    r"remainder|(l|ll)?r(ound|int)|nearbyint|floor|ceil|trunc|erfc?|[lt]gamma|fma|fmax|fmin|fdim|"
+    r"modf|frexp|ldexp|scalbl?n|nextafter)[fl]?$"
 )
 """Its functions; their code is the instructions of a call, as they have few branches."""
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from dse.profile.build.frontend import flags_keeping_blocks, flags_keeping_library_calls
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import ProfileOptions, build_program, libraries_matter
+from dse.profile.command import ProfileOptions, build_program
 from dse.profile.command import measure_program as run_built
 from dse.profile.run.run import environment
 
@@ -158,7 +158,7 @@ def measure(name: str, load: Load, runs: int) -> dict[str, float]:
                 row["MiB"] = peak(command, given)
         tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'callgrind'}"]
         with given.open("rb") as stdin:
-            again = libraries_matter(run_built(built, stdin=stdin, stdout=subprocess.DEVNULL))
+            again = run_built(built, stdin=stdin, stdout=subprocess.DEVNULL).libraries_matter
         second = [*tool, "-q", "--separate-threads=yes", *plain]
         row["second"] = once(second, given) / base if again else 0.0
         row["callgrind"] = once([*tool, "--cache-sim=yes", "--collect-jumps=yes", *plain], given)

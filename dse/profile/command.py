@@ -64,10 +64,6 @@ KENTER = CacheLevels(l1=32 << 10, l2=4 << 20, line=64)
 USUAL = CacheLevels(l1=32 << 10, l2=4 << 20, line=64, l1_ways=8, l2_ways=16)
 """The same sizes in as many ways as usual: where an array happens to begin decides little."""
 
-FEW_CALLS = 1e-6
-"""Calls of libraries per instruction below which their work is less than about 1 %: if a call takes
-10,000 instructions."""
-
 NARROW = 2**16 - 2
 """Blocks that fit in two bytes a cell of the shadow memory; more take four."""
 
@@ -311,7 +307,7 @@ def _with_libraries(
     progress: Callable[[float, int], None] | None,
 ) -> Profile:
     """Return a profile with machine instructions, or with the reason why it has none."""
-    if not profile.run.complete or not libraries_matter(profile):
+    if not profile.run.complete or not profile.libraries_matter:
         return profile
     if built.options.region:
         note = "machine instructions were not counted: valgrind would count outside of the region"
@@ -341,24 +337,6 @@ def _with_libraries(
     )
     run = profile.run.model_copy(update={"libraries_counted": True})
     return profile.model_copy(update={"functions": functions, "run": run})
-
-
-def libraries_matter(profile: Profile) -> bool:
-    """Return whether libraries may do a noticeable part of a program's work.
-
-    Then the program runs again under valgrind, which takes half to all of the time of callgrind
-    with caches. The signs are many calls, and calls that may take long: of functions whose effect
-    is unknown, such as zlib's, or that call back, such as ``qsort``. Without transfers no model
-    uses the work of libraries.
-    """
-    if not profile.settings.transfers:
-        return False
-    executed = sum(block.executions * block.area for block in profile.blocks)
-    calls = sum(f.invocations for f in profile.functions if f.foreign)
-    foreign, tree = {f.name for f in profile.functions if f.foreign}, profile.call_tree
-    calls_back = any(n.parent >= 0 and tree[n.parent].function in foreign for n in tree)
-    unknown = bool(profile.unaccounted.functions)
-    return calls >= FEW_CALLS * executed or calls_back or unknown
 
 
 def _with_critical_paths(

@@ -14,6 +14,7 @@ from dse.profile.command import ProfileOptions, profile_program
 from dse.profile.document.callgrind import CallCosts, CallgrindCosts, read_callgrind_costs
 from dse.profile.library.attribution import LibraryCode, attribute_library
 from dse.profile.run.inputs import keep_input
+from dse.profile.show.text import describe_library
 from objectives.communication import Dataflows, accelerator_area, from_profile, verdict
 from tests.needs import needs
 from tests.profile.examples import needs_compiler, source
@@ -218,6 +219,8 @@ def test_a_program_runs_again_only_if_libraries_may_matter(
     profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     assert profile.run.libraries_counted == again
     assert not profile.notes
+    shown = "of the instructions" if again else "too few to count" if transfers else "not counted"
+    assert shown in describe_library(profile)
 
 
 def test_callbacks_and_circles_are_divided() -> None:

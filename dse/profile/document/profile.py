@@ -17,10 +17,31 @@ from dse.profile.errors import source_error
 FORMAT_VERSION = 4
 
 _BYTES = 1 << 30  # of a profile
+_FEW_CALLS = 1e-6
+"""Calls of libraries per instruction below which their work is less than about 1 %: if a call takes
+10,000 instructions."""
 
 
 class Profile(Document):
     """The profile of a program: blocks, edges, memory, functions and the data between them."""
+
+    @property
+    def libraries_matter(self) -> bool:
+        """Whether libraries may do a noticeable part of the program's work.
+
+        Then the program runs again under valgrind, which takes half to all of the time of callgrind
+        with caches. The signs are many calls, and calls that may take long: of functions whose
+        effect is unknown, such as zlib's, or that call back, such as ``qsort``. Without transfers
+        no model uses the work of libraries.
+        """
+        if not self.settings.transfers:
+            return False
+        executed = sum(block.executions * block.area for block in self.blocks)
+        calls = sum(f.invocations for f in self.functions if f.foreign)
+        foreign, tree = {f.name for f in self.functions if f.foreign}, self.call_tree
+        calls_back = any(n.parent >= 0 and tree[n.parent].function in foreign for n in tree)
+        unknown = bool(self.unaccounted.functions)
+        return calls >= _FEW_CALLS * executed or calls_back or unknown
 
     @classmethod
     @reader

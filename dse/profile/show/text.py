@@ -102,7 +102,9 @@ def describe_library(profile: Profile) -> str:
     accesses = (
         f", {show_percent(share)} of the accesses to memory" if profile.settings.caches else ""
     )
-    return f"library functions: {plural(calls, 'call')}{accesses}; their computation is not counted"
+    uncounted = profile.libraries_matter or not profile.settings.transfers
+    counted = "their computation is not counted" if uncounted else "too few to count their work"
+    return f"library functions: {plural(calls, 'call')}{accesses}; {counted}"
 
 
 def parallelism(function: Function) -> str:

@@ -41,9 +41,10 @@ to which the host can give the memory before a call allocate each 5,456 or more.
 chosen between them on 21 programs (docs/validation/programs.md). The model leaves the cost out: if
 the host takes 500 cycles for an allocation, it is 1 % of the program.
 """
-_ARRAYS = 32
-"""Allocations of a call that gives back all that it takes: as many arrays an accelerator may have
-as local memories. Functions that build lists or trees allocate as often as the data asks for."""
+_MAX_LOCAL_ARRAYS = 32
+"""Arrays that a call takes and gives back, and an accelerator has as local memories: assumption,
+about twice the largest number that was seen (LULESH, 17). Functions that build lists or trees
+allocate as often as the data needs."""
 _HARNESS = re.compile(r"(init|print)_array$|polybench_")
 """The functions around the kernels of PolyBench/C (L.-N. Pouchet, 2012)."""
 _NO_WORK = "did no work that could move"
@@ -219,8 +220,8 @@ def _allocate_rarely(
 ) -> frozenset[str]:
     """Return the functions that allocate little for their work, callees included.
 
-    Memory that a function takes and gives back is one allocation. Of few such arrays in each call
-    there may be any number in the run, if none grows.
+    Memory that a function takes and gives back is one allocation. If a call takes few arrays in
+    the mean, and gives all back, they are one allocation. The number of calls then has no limit.
     """
     giving = {name for name in allocating if _GIVING_BACK.match(name)}
     growing = {name for name in allocating if "realloc" in name}
@@ -236,8 +237,9 @@ def _allocate_rarely(
     taken, given = count_calls(allocating - giving), count_calls(giving)
     count, work = np.maximum(taken, given), by_function(tree.inclusive)
     rarely = (work >= _OF_FUNCTION * count) & (tree.computation.sum() >= _OF_PROGRAM * count)
-    temporary = (taken == given) & (count_calls(growing) == 0)
-    rarely |= temporary & (taken <= _ARRAYS * by_function(tree.calls))
+    calls = np.maximum(by_function(tree.calls), 1.0)
+    local = (taken == given) & (taken <= _MAX_LOCAL_ARRAYS * calls)
+    rarely |= local & (count_calls(growing) == 0) & (work >= _OF_FUNCTION * calls)
     return frozenset(np.array(names)[rarely].tolist())
 
 

@@ -30,7 +30,7 @@ _COUNTED = 64
 """Calls in each half of the count at least: the pace is between their mean ends."""
 _ROWS = 1 << 14
 """Designs followed at a time: their columns stay in the cache."""
-_REMEMBERED = 1 << 17
+_MAX_KNOWN_PACES = 1 << 17
 """Designs whose pace is remembered: about 30 MB."""
 _ON_THE_SLOT = 1e-9
 """Clocks by which a call may come after a slot and still be in time, for rounding's sake."""
@@ -134,28 +134,29 @@ def _paces(table: Array) -> Array:
     pace[np.isinf(alone)] = np.inf
     table = np.take(table, followed, axis=1)  # unlike table[:, followed], with contiguous rows
     first, same = _distinct(table)
-    found = _recall(np.take(table, first, axis=1))
+    found = _find_paces(np.take(table, first, axis=1))
     pace[followed] = np.maximum(pace[followed], found[same])  # may be less by rounding
     return pace
 
 
-_KNOWN: dict[bytes, float] = {}
+_KNOWN_PACES: dict[bytes, float] = {}
 """Paces of designs by their columns: batches of a search have many designs in common."""
 
 
-def _recall(table: Array) -> Array:
+def _find_paces(table: Array) -> Array:
     """Return the mean clocks from end to end of designs, and follow only those not yet known."""
     keys = np.ascontiguousarray(table.T).view(f"V{table.itemsize * len(table)}").ravel().tolist()
-    found = np.array([_KNOWN.get(key, np.nan) for key in keys], dtype=np.float64)
+    found = np.array([_KNOWN_PACES.get(key, np.nan) for key in keys], dtype=np.float64)
     new = np.flatnonzero(np.isnan(found))
-    found[new] = _follow_all(np.take(table, new, axis=1))
-    if len(_KNOWN) + new.size > _REMEMBERED:
-        _KNOWN.clear()
-    _KNOWN.update(zip([keys[i] for i in new.tolist()], found[new].tolist(), strict=True))
+    found[new] = _follow_designs(np.take(table, new, axis=1))
+    if len(_KNOWN_PACES) + new.size > _MAX_KNOWN_PACES:
+        _KNOWN_PACES.clear()
+    new = new[:_MAX_KNOWN_PACES]
+    _KNOWN_PACES.update(zip([keys[i] for i in new.tolist()], found[new].tolist(), strict=True))
     return found
 
 
-def _follow_all(table: Array) -> Array:
+def _follow_designs(table: Array) -> Array:
     """Follow the calls of designs, some at a time."""
     found = np.empty(table.shape[1])
     windows = np.maximum(table[5], 1).astype(int)

@@ -241,10 +241,10 @@ def link_program(
         more = f" and {len(undefined) - 3} more" if len(undefined) > 3 else ""
         message = f"the program does not link: nothing defines {', '.join(undefined[:3])}{more}"
         remedy = "add the source, the object or the library that does: --link-flag=-lNAME"
-        if cxx and all("::" in name and "(" not in name for name in undefined):
-            remedy = (
-                "a static constant that only an optimized build does without: declare it "
-                "constexpr, or define it outside of the class"
+        if cxx and all("::" in name and not re.search(r"[ (]", name) for name in undefined):
+            remedy += (
+                "; if it is a static constant of a class, which an optimized build does not need: "
+                "declare it constexpr, or define it outside of the class"
             )
         raise source_error("profile", message, remedy)
     if status:

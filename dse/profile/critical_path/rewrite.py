@@ -289,7 +289,7 @@ class _Rewriter:
         if statement.opcode in ("load", "atomicrmw", "cmpxchg"):
             yield f"  store {_TIME} {time}, ptr %__dse.room, {_ALIGN}"
             pointer, size = self._place(statement)
-            at = self._last_address()
+            at = self._name_last_address()
             yield f"  call void @__dse_loaded(ptr {pointer}, i64 {size}, ptr %__dse.room, {at})"
             lines, time = self._load("%__dse.room")
             yield from lines
@@ -301,14 +301,14 @@ class _Rewriter:
         if statement.opcode in ("store", "atomicrmw", "cmpxchg"):
             yield f"  store {_TIME} {time}, ptr %__dse.room, {_ALIGN}"
             pointer, size = self._place(statement)
-            at = self._last_address() if statement.opcode == "store" else "ptr null"
+            at = self._name_last_address() if statement.opcode == "store" else "ptr null"
             yield f"  call void @__dse_stored(ptr {pointer}, i64 {size}, ptr %__dse.room, {at})"
             lines, time = self._load("%__dse.room")
             yield from lines
             yield from self._reach(time)
         yield from self._moved(statement, time)
 
-    def _last_address(self) -> str:
+    def _name_last_address(self) -> str:
         """Return where the runtime keeps the last address of a load or store."""
         return f"ptr getelementptr (i64, ptr @__dse_last, i64 {next(self._accesses)})"
 

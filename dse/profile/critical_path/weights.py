@@ -17,7 +17,7 @@ from dse.profile.build.irtext import Statement
 CYCLE = 4
 """Units of a cycle: times are whole numbers of them."""
 LOAD, STORE = 2 * CYCLE, CYCLE
-"""Of an address that is not the last one; the runtime adds them."""
+"""The weights of accesses to another address than the last time; the runtime adds them."""
 
 _FLOAT = dict.fromkeys(("fadd", "fsub", "fmul", "fptosi", "fptoui", "sitofp", "uitofp"), 4 * CYCLE)
 _WEIGHTS = {

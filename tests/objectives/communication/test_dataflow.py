@@ -265,13 +265,23 @@ def test_memory_that_is_taken_and_given_back_counts_once(
 
 
 @pytest.mark.parametrize(
-    ("taken", "given", "stays"), [(3200, 3200, False), (3300, 3300, True), (3200, 3199, True)]
+    ("taken", "given", "work", "name", "stays"),
+    [
+        (3200, 3200, 5e5, "malloc", False),
+        (3300, 3300, 5e5, "malloc", True),
+        (3200, 3199, 5e5, "malloc", True),
+        (100, 100, 4.9e5, "malloc", True),
+        (3200, 3200, 5e5, "realloc", True),
+    ],
 )
-def test_an_accelerator_has_up_to_32_arrays_of_its_own(taken: int, given: int, stays: bool) -> None:
-    """A hundred calls of 5,000 instructions, each of which gives back what it takes."""
-    names = ("main", "fill", "malloc", "free")
+def test_an_accelerator_has_up_to_32_arrays_of_its_own(
+    taken: int, given: int, work: float, name: str, stays: bool
+) -> None:
+    """A hundred calls of 5,000 instructions that give back what they take, and let nothing grow."""
+    names = ("main", "fill", name, "free")
     count = np.array([1, 100, taken, given], dtype=np.float64)
-    tree = CallTree(np.array([-1, 0, 1, 1]), np.arange(4), count, count, np.array([0, 5e5, 0, 0]))
+    own = np.array([0, work, 0, 0])
+    tree = CallTree(np.array([-1, 0, 1, 1]), np.arange(4), count, count, own)
     assert ("fill" in list_staying(tree, names, Kinds(library=frozenset(names[2:])))) == stays
 
 

@@ -231,16 +231,26 @@ def _allocate_rarely(
         return sums.astype(np.float64)
 
     def count_calls(of: Collection[str]) -> Array:
+        """Count below each function, without what is inside of functions with local arrays."""
         called = np.isin(tree.function, [f for f, name in enumerate(names) if name in of])
-        return by_function(tree.totals(np.where(called, tree.calls, 0.0)))
+        counts = np.where(called, tree.calls, 0.0).tolist()
+        for node in range(len(counts) - 1, -1, -1):  # callees come after their callers
+            if tree.parent[node] >= 0 and not local[tree.function[node]]:
+                counts[tree.parent[node]] += counts[node]
+        return by_function(np.array(counts))
 
-    taken, given = count_calls(allocating - giving), count_calls(giving)
-    count, work = np.maximum(taken, given), by_function(tree.inclusive)
-    rarely = (work >= _OF_FUNCTION * count) & (tree.computation.sum() >= _OF_PROGRAM * count)
-    calls = np.maximum(by_function(tree.calls), 1.0)
-    local = (taken == given) & (taken <= _MAX_LOCAL_ARRAYS * calls)
-    rarely |= local & (count_calls(growing) == 0) & (work >= _OF_FUNCTION * calls)
-    return frozenset(np.array(names)[rarely].tolist())
+    work, calls = by_function(tree.inclusive), np.maximum(by_function(tree.calls), 1.0)
+    rarely = local = np.zeros(len(names), dtype=bool)
+    while True:  # arrays that a call takes and gives back are no allocations of its callers
+        taken, given = count_calls(allocating - giving), count_calls(giving)
+        count = np.maximum(taken, given)
+        few = (work >= _OF_FUNCTION * count) & (tree.computation.sum() >= _OF_PROGRAM * count)
+        rarely = rarely | few
+        fits = (taken == given) & (taken <= _MAX_LOCAL_ARRAYS * calls) & (taken > 0)
+        fits &= (count_calls(growing) == 0) & (work >= _OF_FUNCTION * calls)
+        if not (fits & ~local).any():
+            return frozenset(np.array(names)[rarely | local].tolist())
+        local = local | fits
 
 
 def find_wrappers(

@@ -75,7 +75,8 @@ _SOME = 0.01  # part of the time
 _LEAST_GAIN = 0.01  # of a function for which an accelerator is beneficial
 _KERNELS = 8
 """Functions that are kernels of a draft of a system."""
-_WHOLE = 0.9  # of the time: a function that is nearly the whole program is no part of a system
+_WHOLE = 0.9  # of the time: parts of a function that is nearly the whole program replace it,
+_PARTS = 0.5  # if they have this fraction of the time
 _SHARE = 25  # the required rate is one part of so many of the rate that a thread has on the host
 
 
@@ -114,7 +115,7 @@ class Source:
         back = f", {verdict.callbacks}" if verdict.callbacks else ""
         calls = f"{verdict.calls:,.0f} call{'' if verdict.calls == 1 else 's'}"
         share = f"{show_percent(verdict.share)} of the {self.measure}"
-        limit = f", in hardware at most {show_number(verdict.own_limit, 3)} times as fast"
+        limit = f", in hardware at most about {show_number(verdict.own_limit, 3)} times as fast"
         limited = limit if math.isfinite(verdict.own_limit) else ""
         return f"{at}{share} with all that it calls, {calls}{back}{limited}"
 
@@ -254,7 +255,9 @@ def system(profile: Path, named: str, name: str) -> str:
     setting = Setting(16.0, 32.0, latency_per_byte=0.6, **_HOST)
     judged, brakes = _rate(program, setting, _LINK)
     parts = [verdict for verdict in judged if verdict.share < _WHOLE]
-    chosen = _apart(program, _best(parts or judged, MAX_CANDIDATES))
+    chosen = _apart(program, _best(parts, MAX_CANDIDATES)) if parts else []
+    if sum(verdict.share for verdict in chosen) < _PARTS:
+        chosen = _apart(program, _best(judged, MAX_CANDIDATES))
     text = fill_template(
         "system",
         **_COSTS,

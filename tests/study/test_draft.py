@@ -414,6 +414,20 @@ def test_functions_without_critical_paths_are_named(tmp_path: Path) -> None:
     assert len(study.run().front.designs)
 
 
+@pytest.mark.parametrize(
+    ("program", "kernels"),
+    [
+        ("sor", {"sweep"}),  # nearly all of the time, and its parts have little of it
+        ("jpeg", {"decode_blocks", "colour_conversion", "upsample"}),  # parts of decode
+    ],
+)
+def test_kernels_of_a_system_have_most_of_the_time(
+    tmp_path: Path, program: str, kernels: set[str]
+) -> None:
+    new("s.toml", "--from", PROFILES / f"{program}.json", "--question", "system", cwd=tmp_path)
+    assert set(tomllib.loads((tmp_path / "s.toml").read_text())["kernel"]) == kernels
+
+
 def test_options_of_a_system_are_named_in_words(tmp_path: Path) -> None:
     study = drafted(tmp_path, "--from", PROFILES / "jpeg.json", "--question", "system")
     answer = str(study.run().answer())

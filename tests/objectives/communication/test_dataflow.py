@@ -285,6 +285,17 @@ def test_an_accelerator_has_up_to_32_arrays_of_its_own(
     assert ("fill" in list_staying(tree, names, Kinds(library=frozenset(names[2:])))) == stays
 
 
+def test_local_arrays_of_a_function_keep_none_of_its_callers() -> None:
+    """`filter` has 100 calls with an array each, in one call of `image`; `take` only allocates."""
+    names = ("main", "image", "filter", "take", "malloc", "free")
+    count = np.array([1, 1, 100, 100, 100, 100], dtype=np.float64)
+    own = np.array([0, 0, 5e5, 0, 0, 0])
+    tree = CallTree(np.array([-1, 0, 1, 2, 3, 2]), np.arange(6), count, count, own)
+    stays = list_staying(tree, names, Kinds(library=frozenset(names[4:])))
+    assert "image" not in stays and "filter" not in stays
+    assert stays["take"] == "allocates or frees memory: malloc"
+
+
 @pytest.mark.parametrize(
     ("named", "given", "message"),
     [

@@ -75,8 +75,8 @@ _SOME = 0.01  # part of the time
 _LEAST_GAIN = 0.01  # of a function for which an accelerator is beneficial
 _KERNELS = 8
 """Functions that are kernels of a draft of a system."""
-_WHOLE = 0.9  # of the time: parts of a function that is nearly the whole program replace it,
-_PARTS = 0.5  # if they have this fraction of the time
+_WHOLE = 0.9  # of the time: a function that is nearly the whole program
+_PARTS = 0.5  # of the time: kernels that replace such a function
 _SHARE = 25  # the required rate is one part of so many of the rate that a thread has on the host
 
 

@@ -151,11 +151,7 @@ ITERATIONS = {
     "wrap": (1000, 1.75, 1000 * 5.25),  # sum, and its remainder without a divider
     "decimal": (1000, 3, 1000 * 6.5),  # a quotient is a product and a sum
     "fft": (8, 2 + 4 + 1, 1024 * 32.0),  # eight stages: load, sum, store
-    "bit_reader": (
-        8000,
-        0.5,
-        8000 * 3.0,
-    ),  # the count of bits left; only a new byte waits for a test
+    "bit_reader": (8000, 0.5, 8000 * 3.0),  # one bit less is left; a new byte waits for a test
     "huffman": (1000, 2 + 0.25 + 3, 1000 * 9.0),  # the code's length moves the bits that follow
 }
 

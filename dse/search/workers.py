@@ -41,12 +41,10 @@ _AHEAD = 2  # tasks for each thread that are under way or wait for earlier ones
 _FEW = 64  # designs: batches double up to this size
 _TASKS = 4  # of a small batch per worker: a task of fast designs costs more than they do
 _GROWTH = 4  # and then have this fraction of the designs done
-# Two threads share the interpreter's lock. Measured on two idle cores, they take up to twice as
-# long as one if their arrays have fewer rows, unless each design takes long.
-_THREADED_ROWS = 32_768
-_SLOW_DESIGN = 1e-3  # processor seconds of one among many
-_SHORT_BATCH = 1e-2  # processor seconds for which two threads take as long as one at any size
-_LONG_BATCH = 0.2  # processor seconds of a small batch that is worth several calls of all models
+# Two threads share the interpreter's lock. Measured on two idle cores, they take as long as one for
+# designs that a model computes faster, and up to 1.4 times as long, however many there are.
+_SLOW_DESIGN = 1e-3  # seconds of one among many
+_LONG_BATCH = 0.2  # seconds of a small batch that is worth several calls of all models
 _FRACTION = 8  # and this one, over all workers, if the user sets a time limit
 
 
@@ -338,7 +336,7 @@ class BatchEvaluator:
         rows = max(1, chunk // evaluator.scenarios)  # arrays have a row per scenario
         self._max_piece = min(rows, MODEL_PIECE)
         self._done = 0
-        self._pace = math.inf  # processor seconds per design of the last batch
+        self._pace = math.inf  # seconds per design and worker of the last batch
 
     def evaluate(
         self, points: Points, first: int, until: float = NEVER, screens: bool = False
@@ -356,7 +354,7 @@ class BatchEvaluator:
         evaluator = replace(self._evaluator, screens=screens) if screens else self._evaluator
         count = len(next(iter(points.values())))
         workers = self._workers if self._pays(count) else ALONE
-        cuts, began = list(self._cut(count, workers.count, until)), time.process_time()
+        cuts, began = list(self._cut(count, workers.count, until)), time.perf_counter()
         tasks = (
             (
                 {name: values[low:high] for name, values in points.items()},
@@ -377,7 +375,8 @@ class BatchEvaluator:
                 raise ended.with_designs(first + low, first + high - 1) from None
         evaluated = concatenate_batches(parts[1:]) if len(parts) > 1 else parts[0]
         self._done += len(evaluated)
-        self._pace = (time.process_time() - began) / max(len(evaluated), 1)
+        seconds = time.perf_counter() - began  # a model may wait for another program
+        self._pace = seconds * min(workers.count, len(cuts)) / max(len(evaluated), 1)
         return evaluated
 
     def _pays(self, count: int) -> bool:
@@ -387,11 +386,9 @@ class BatchEvaluator:
         """
         if self._workers.backend != "threading" or self._workers.isolated:
             return True
-        seconds = count * self._pace
         if count <= _FEW:
-            return not self._keep_small or seconds >= _LONG_BATCH
-        many = count * self._evaluator.scenarios >= _THREADED_ROWS
-        return seconds >= _SHORT_BATCH and (many or self._pace >= _SLOW_DESIGN)
+            return not self._keep_small or count * self._pace >= _LONG_BATCH
+        return self._pace >= _SLOW_DESIGN
 
     def _cut(self, count: int, workers: int, until: float) -> Iterator[tuple[int, int]]:
         """Yield the pieces of a batch: one for each worker, and smaller ones with a time limit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from pathlib import Path
 
@@ -49,21 +50,34 @@ def test_a_batch_is_evaluated_whole_or_up_to_the_time_limit() -> None:
         assert 0 < len(batches.evaluate(points, 0, until=0.0)) < 999
 
 
-@pytest.mark.parametrize(("keep_small", "count"), [(True, 32), (False, 1000), (False, 32)])
-def test_short_batches_stay_on_this_thread(keep_small: bool, count: int) -> None:
-    """Two threads share the interpreter's lock; few designs of a slow model are worth them."""
+@pytest.mark.parametrize(
+    ("keep_small", "count", "wait", "threaded"),
+    [
+        (True, 32, 0.0, False),
+        (False, 32, 0.0, True),
+        (False, 1000, 0.0, False),
+        (False, 100, 0.002, True),
+        (True, 32, 0.01, True),
+    ],
+)
+def test_threads_serve_slow_designs(
+    keep_small: bool, count: int, wait: float, threaded: bool
+) -> None:
+    """Two threads share the interpreter's lock; a model that waits for a program leaves it."""
     threads = set[int]()
 
     def noted(x: Floats) -> Array:
         threads.add(threading.get_ident())
+        time.sleep(wait * np.size(x))
         return np.negative(x)
 
     judge = evaluator({"x": Integer(1, 9999)}, [model("m", noted, ["x"], ["y"])], [objective("y")])
     batches = BatchEvaluator(judge, Workers(2), keep_small=keep_small)
-    batches.evaluate(judge.space.from_index(np.arange(64)), 0)
+    for first in (0, 64):  # the pace of each batch chooses for the next
+        batches.evaluate(judge.space.from_index(np.arange(first, first + 64)), 0)
     threads.clear()
     batches.evaluate(judge.space.from_index(np.arange(count)), 0)
-    assert (threads == {threading.get_ident()}) == (keep_small or count > 64)
+    assert (threads != {threading.get_ident()}) == threaded
 
 
 # ------------------------------------------------------------------------------- time limits

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dse.options import FileName, Written, option
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _HEAD = 4096  # bytes that identify a kind of file
 _PROFILE = re.compile(rb'\s*\{\s*"format": "dse profile"')
 _PAGE = re.compile(rb"Content-Security-Policy.*<title>[^<]* \xc2\xb7 profile</title>", re.DOTALL)
+_SHOWING = ("sources", "show", "html", "force", "quiet")  # for a profile that is there already
 PARTIAL = 3  # the exit code if the program did not complete and its profile is partial
 
 
@@ -149,6 +151,7 @@ def profile(
     from dse.profile.document import Profile
 
     if [source.suffix for source in sources] == [".json"] and sources[0].name != DATABASE:
+        _refuse_options(ctx)
         _check_targets(sources, None, html, force)
         found = Profile.load(sources[0])
         show = show or html is None
@@ -169,6 +172,20 @@ def profile(
         html.write_text(page(found), encoding="utf-8")
     if not found.run.complete:
         sys.exit(PARTIAL)
+
+
+def _refuse_options(ctx: click.Context) -> None:
+    """Refuse options of a measurement for a profile that is only shown."""
+    given = [
+        param.opts[-1]
+        for param in ctx.command.params
+        if param.name not in _SHOWING
+        and ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    ]
+    if given or ctx.meta["arguments"]:
+        words = ", ".join(given) or "arguments"
+        message = f"A profile is shown without a run, so {words} would have no effect."
+        raise click.UsageError(f"{message} Give the program, or --show and --html.", ctx)
 
 
 def _measured(
@@ -247,7 +264,7 @@ def _is_own(file: Path) -> bool:
 
 
 def _cache(text: str) -> CacheLevels:
-    from dse.profile.command import KENTER
+    from dse.profile.command import KENTER, USUAL
     from dse.profile.document import CacheLevels
 
     if text.strip().lower() == "kenter":
@@ -258,7 +275,7 @@ def _cache(text: str) -> CacheLevels:
             f"'{text}': give L1,L2 and perhaps LINE,WAYS,WAYS, or kenter", param_hint="--cache"
         )
     sizes = [_size(part, "--cache") for part in given]
-    defaults = [0, 0, 64, 1, 1]
+    defaults = [0, 0, USUAL.line, USUAL.l1_ways, USUAL.l2_ways]
     l1, l2, line, l1_ways, l2_ways = sizes + defaults[len(sizes) :]
     return CacheLevels(l1=l1, l2=l2, line=line, l1_ways=l1_ways, l2_ways=l2_ways)
 

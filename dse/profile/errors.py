@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from dse.problems import InputError, Problem
 
 
@@ -14,6 +17,12 @@ def source_error(source: str, message: str, remedy: str = "", where: str = "") -
           give a C or C++ source
     """
     return InputError(source, [Problem(where, message, remedy)])
+
+
+def missing_source(source: Path, sources: Sequence[Path]) -> Problem:
+    """Return the problem of one of several sources that is not there."""
+    remedy = "arguments of the program come after --" if len(sources) > 1 else ""
+    return Problem(str(source), "no such file", remedy)
 
 
 class NotMeasuredError(Exception):

@@ -20,7 +20,7 @@ from objectives.drafts.text import (
     quote_text,
     show_percent,
 )
-from objectives.partition import Architecture, Graph, Workloads, block_times
+from objectives.partition import Architecture, Graph, Workloads, block_times, cpu_time
 from objectives.programs import load_program
 
 _SMALLEST = 4  # instructions of an accelerator
@@ -80,7 +80,7 @@ def list_sizes(area: int) -> list[int]:
 def _functions(graph: Graph) -> list[str]:
     """Return a line for each function with blocks that could move, by time."""
     time = block_times(graph, Architecture())
-    share = time / max(float(time.sum()), 1.0)
+    share = time / max(cpu_time(graph, Architecture()), 1.0)
     names = np.array(graph.function)
     of = {name: (graph.movable & (names == name), names == name) for name in dict.fromkeys(names)}
     rows = sorted(
@@ -96,4 +96,9 @@ def _functions(graph: Graph) -> list[str]:
         f"{plural(int(graph.area[which].sum()), 'instruction')}"
         for part, name, could, count, which in rows[:_TOLD]
     ]
-    return lines + ([f"and {len(rows) - _TOLD} more"] if len(rows) > _TOLD else [])
+    if len(rows) > _TOLD:
+        lines.append(f"and {len(rows) - _TOLD} more")
+    if graph.library:
+        part = graph.library / (1.0 + graph.library)
+        lines.append(f"Libraries have {show_percent(part)} of the time; they stay on the CPU.")
+    return lines

@@ -1,11 +1,12 @@
-"""The time of a partitioned program: t = t_e + t_m + t_c + t_r.
+"""The time of a partitioned program: t = t_e + t_m + t_c + t_r + t_l.
 
 Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
 of CPU-Accelerator Architectures", 2010: section II-A for the sums, section III for write-backs,
 free casts and the memory organisations. :func:`memory_latencies` has the costs of each.
 
 Additions to the paper, which only charges the write-back: the read from the next level after it,
-and the read for lines that the other core left unwritten (docs/explanation/partition.md).
+the read for lines that the other core left unwritten, and t_l, the time of libraries
+(docs/explanation/partition.md).
 """
 
 from __future__ import annotations
@@ -94,14 +95,24 @@ class Estimate(NamedTuple):
     memory_time: float
     control_time: float
     register_time: float
+    library_time: float
 
 
 def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture) -> Estimate:
-    """Return the time of a mapping (Kenter et al. 2010, section II-A).
+    """Return the time of a mapping (Kenter et al. 2010, section II-A; libraries are an addition).
 
     `moved`, shape (blocks,), are the blocks on the accelerator; `architecture` has numbers, no
     arrays.
     """
+    parts = _parts(graph, moved, architecture)
+    library = graph.library * _block_time(graph, architecture)
+    return Estimate(sum(parts) + library, *parts, library)
+
+
+def _parts(
+    graph: Graph, moved: NDArray[np.bool_], architecture: Architecture
+) -> tuple[float, float, float, float]:
+    """Return the time of the blocks, and of values and control that pass between them, by parts."""
     a, cpu, memory = architecture, ~moved, memory_latencies(architecture)
     controls, registers = graph.controls, graph.registers
     execution = _sum(graph.operations[cpu], a.cpu_costs) * float(a.cpu_instruction_time)
@@ -112,7 +123,7 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     factor = float(a.interface_latency_factor)
     passages = controls.transfers[moved[controls.source] != moved[controls.target]].sum()
     passed = moved[registers.source] != moved[registers.target]
-    parts = (
+    return (
         execution,
         access + crossing,
         float(passages) * (float(a.control_latency) * factor),
@@ -122,7 +133,6 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
             float(a.register_pull_latency) * factor,
         ),
     )
-    return Estimate(sum(parts[1:], parts[0]), *parts)
 
 
 def _register_time(registers: Registers, push: float, pull: float) -> float:
@@ -160,15 +170,23 @@ def _crossing_time(c: Crossings, moved: NDArray[np.bool_], memory: MemoryLatenci
 
 
 def cpu_time(graph: Graph, architecture: Architecture) -> float:
-    """Return the time of the program on a CPU that shares no caches, in cycles."""
+    """Return the time of the program and its libraries on a CPU that shares no caches, in cycles.
+
+    An instruction of a library takes as long as one of the program does in the mean: assumption.
+    """
+    return (1.0 + graph.library) * _block_time(graph, architecture)
+
+
+def _block_time(graph: Graph, architecture: Architecture) -> float:
+    """Return the time of all blocks on a CPU that shares no caches, in cycles."""
     alone = architecture._replace(shared_level=3.0)  # no penalty: nothing is shared
-    return estimate(graph, np.zeros(len(graph), bool), alone).accelerated_time
+    return sum(_parts(graph, np.zeros(len(graph), bool), alone))
 
 
 def block_times(graph: Graph, architecture: Architecture) -> Array:
     """Return the time of each block on a CPU that shares no caches, in cycles, shape (blocks,).
 
-    They add up to :func:`cpu_time`.
+    With the time of libraries, they add up to :func:`cpu_time`.
     """
     memory = np.array(memory_latencies(architecture._replace(shared_level=3.0)).cpu)
     costs = np.array(architecture.cpu_costs, dtype=np.float64) * float(
@@ -181,9 +199,10 @@ def theoretical_time(graph: Graph, architecture: Architecture) -> float:
     """Return the paper's baseline: every instruction on the accelerator, memory as for the CPU.
 
     Area, communication, added memory latencies, and that some blocks cannot move are neglected
-    (section III-A). Casts are free here as well.
+    (section III-A). Casts are free here as well. Libraries stay on the CPU.
     """
     a = architecture
     access = _sum(graph.hits, memory_latencies(a._replace(shared_level=3.0)).cpu)
     operations = _sum(graph.operations, a.accelerator_costs)
-    return operations * float(a.accelerator_instruction_time) + access
+    own = operations * float(a.accelerator_instruction_time) + access
+    return own + graph.library * _block_time(graph, a)

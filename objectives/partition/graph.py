@@ -111,6 +111,8 @@ class Graph:
     """The costs of separating readers from an owner; -1 is a block that never ran: on the CPU."""
     text: tuple[str, ...] = ()
     """The text of each block's line in the source; empty if it is not known."""
+    library: float = 0.0
+    """Instructions of libraries, over the instructions of the program itself; 0: not counted."""
 
     def __len__(self) -> int:
         return len(self.block)
@@ -162,7 +164,15 @@ def make_graph(profile: Profile, program: str, cache: int = 0) -> Graph:
         registers=_registers(profile, place),
         crossings=_crossings(profile, place, cache),
         text=_text(profile, blocks),
+        library=_library(profile),
     )
+
+
+def _library(profile: Profile) -> float:
+    """Return `Graph.library`; copies in libraries are blocks of the graph."""
+    own = sum(function.instructions or 0 for function in profile.functions)
+    work = [each for function in profile.functions for each in function.libraries]
+    return sum(each.instructions for each in work if not each.copies) / own if own else 0.0
 
 
 def _text(profile: Profile, blocks: list[Block]) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ class Greedy:
     memory_time: Annotated[Array, _part("loads, stores, and data that the other core holds", "t_m")]
     control_time: Annotated[Array, _part("control passed between cores", "t_c")]
     register_time: Annotated[Array, _part("values passed between cores", "t_r")]
+    library_time: Annotated[Array, _part("libraries, which stay on the CPU", "t_l")]
     cpu_time: Annotated[Array, Quantity("cycle", "time of the program on the CPU only", low=0.0)]
     speedup: Annotated[
         Array,
@@ -203,7 +204,7 @@ def _optimal_row(program: Graph, architecture: Architecture, size: float) -> tup
     best = solve_best(program, architecture, size)
     quick = solve_greedy(program, architecture, size)
     figures = _figures(program, architecture, best)
-    time, alone = figures[0], figures[5]
+    time, alone = figures[0], figures[6]
     greedy_time = time + max(quick.change - best.change, 0.0)
     lost = best.resolution if best.resolution > _REPORTED_ROUNDING * time else 0.0
     gap = max(best.change - best.bound, lost) / time if time > 0 else 0.0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dse.problems import InputError
-from dse.profile.command import ProfileOptions, build_program
+from dse.profile.command import USUAL, ProfileOptions, build_program
 from dse.profile.document import CacheLevels, Profile
 from dse.profile.run.run import Limits
 from tests.commands import called
@@ -30,7 +30,6 @@ pytestmark = needs_compiler
 ROOT = Path(__file__).parents[2]
 LINE = [sys.executable, "-m", "dse", "profile"]
 ROTATE = str(PROGRAMS / "rotate.c")
-CACHE = "32K,4M,64,8,16"  # the default: the runtime of most tests has it
 
 
 def command(*words: str, given: bytes = b"", **settings: str) -> subprocess.CompletedProcess[bytes]:
@@ -48,11 +47,12 @@ def refused(*words: str) -> str:
 def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
     target, page = tmp_path / "p.json", tmp_path / "p.html"
     output = ("-o", str(target), "--html", str(page))
-    done = command(ROTATE, *output, "--cache", CACHE, "--", "i", given=picture(8))
+    done = command(ROTATE, *output, "--cache", "32K,4M", "--", "i", given=picture(8))
     assert done.returncode == 0, done.stderr
     assert done.stdout == turned(8)
     profile = Profile.load(target)
     assert profile.program.arguments == ("i",)
+    assert profile.settings.caches == (USUAL,)  # its line and ways, too
     texts = (PROGRAMS / "rotate.c").read_text().splitlines()
     own = [each for each in profile.lines if each.file == "rotate.c"]
     assert own
@@ -84,6 +84,17 @@ def test_one_of_a_thing_is_not_several(tmp_path: Path) -> None:
     assert "1 block execution in 1 function\n" in done.stderr
     words = re.sub(r"<[^>]*>", " ", page.read_text())
     assert not re.search(r"\b1 (?:calls|times|instructions|executions|functions|blocks)\b", words)
+
+
+def test_arguments_of_the_program_come_after_dashes() -> None:
+    told = refused(ROTATE, "7")
+    assert "7: no such file\n      arguments of the program come after --" in told
+
+
+def test_a_profile_that_is_there_already_is_only_shown() -> None:
+    shown = str(ROOT / "studies" / "profiles" / "md5.json")
+    assert "so --no-cache, --chunk would" in refused(shown, "--no-cache", "--chunk", "4")
+    assert "so arguments would have no effect" in refused(shown, "--", "7")
 
 
 @pytest.mark.parametrize("cache", ["32K,4M,six", "32K,4M," + 30 * "9"])

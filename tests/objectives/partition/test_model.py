@@ -13,6 +13,7 @@ import pytest
 from dse.model import Model
 from dse.problems import InputError
 from dse.profile import Profile
+from dse.profile.document import LibraryWork
 from dse.study.catalog import load_catalog
 from dse.testing import check_model
 from objectives.partition import greedy, optimal
@@ -63,7 +64,7 @@ def test_the_estimate_is_the_paper_s_sum_by_sum(name: str, workloads: Workloads)
             want = literal_times(document, set(program.block[moved].tolist()), memory, rates)
             parts = [want[part] for part in ("t_e", "t_m", "t_c", "t_r")]
             got = estimate(program, moved, a)
-            assert list(got) == pytest.approx([sum(want.values()), *parts], rel=1e-12)
+            assert list(got) == pytest.approx([sum(want.values()), *parts, 0.0], rel=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -92,6 +93,35 @@ def test_moving_blocks_changes_the_time_as_the_problem_says() -> None:
         chosen = rng.random(len(problem)) < 0.5
         time = estimate(program, problem.moved(chosen), a).accelerated_time
         assert time - none == pytest.approx(problem.value(chosen), abs=1e-10 * none)
+
+
+def test_libraries_stay_on_the_cpu_and_take_time() -> None:
+    """Of 1,400 instructions, 400 compute in a library; copies of memory do not count here."""
+    profile = Profile.load(PROFILES / "md5.json")
+    first, *others = profile.functions
+    assert not first.foreign
+    works = (
+        LibraryWork(library="libz.so.1", instructions=400),
+        LibraryWork(library="libc.so.6", instructions=999, copies=True),
+    )
+    counted = first.model_copy(update={"instructions": 1_000, "libraries": works})
+    whole = profile.model_copy(update={"functions": (counted, *others)})
+    plain, program = make_graph(profile, "md5"), make_graph(whole, "md5")
+    assert program.library == 0.4 and plain.library == 0.0
+    a = organisation("SL1", 1.0)
+    moved, alone = program.movable, cpu_time(plain, a)
+    before, after = estimate(plain, moved, a), estimate(program, moved, a)
+    assert after.library_time == pytest.approx(0.4 * alone, rel=1e-12)
+    assert after.accelerated_time == pytest.approx(before.accelerated_time + 0.4 * alone, rel=1e-12)
+    assert cpu_time(program, a) == pytest.approx(1.4 * alone, rel=1e-12)
+    least = theoretical_time(plain, a) + 0.4 * alone
+    assert theoretical_time(program, a) == pytest.approx(least, rel=1e-12)
+    graphs = (plain,), (program,)
+    without, found = (optimal(Workloads((each,)), 0) for each in graphs)
+    own = without.cpu_time
+    assert found.accelerated_time == pytest.approx(without.accelerated_time + 0.4 * own, rel=1e-9)
+    assert found.speedup == pytest.approx(1.4 * own / found.accelerated_time, rel=1e-9)
+    assert found.greedy_gap < without.greedy_gap or without.greedy_gap == 0.0
 
 
 def test_two_programs_read_by_hand() -> None:

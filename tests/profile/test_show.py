@@ -59,6 +59,22 @@ def test_a_program_that_passes_nothing_on_or_of_which_nothing_ran_is_shown() -> 
     assert "sor.c" in page(profile)
 
 
+def test_work_in_libraries_is_shown_at_the_function_that_calls_them() -> None:
+    content = json.loads(SOR.read_text())
+    works = [{"library": "libm.so.6", "instructions": n} for n in (7_000_000, 89)]
+    functions = [
+        function
+        | {"instructions": 1_000, "libraries": works if function["name"] == "sweep" else []}
+        for function in content["functions"]
+    ]
+    run = content["run"] | {"libraries_counted": True}
+    for changed, there in (({"functions": functions, "run": run}, True), ({}, False)):
+        profile, text = shown(**changed)
+        for whole in (text, page(profile)):
+            assert ("7,000,089" in whole) == there
+        assert (">in libraries<" in page(profile)) == there
+
+
 def test_the_page_shows_the_source_as_it_is_written() -> None:
     content = json.loads(SOR.read_text())
     hot = max(content["blocks"], key=lambda block: block["executions"] * block["area"])

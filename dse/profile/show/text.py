@@ -107,6 +107,11 @@ def describe_library(profile: Profile) -> str:
     return f"library functions: {plural(calls, 'call')}{accesses}; {counted}"
 
 
+def library_instructions(function: Function) -> int:
+    """Return the machine instructions of libraries in the calls from a function."""
+    return sum(each.instructions for each in function.libraries)
+
+
 def parallelism(function: Function) -> str:
     """Return work over critical path of a function, empty if they were not measured."""
     path = function.critical_path
@@ -186,6 +191,7 @@ def _functions(profile: Profile, width: int) -> Table:
     headings: tuple[str, ...] = (
         "function",
         "instructions",
+        "in libraries",
         "calls",
         "computation",
         "with callees",
@@ -206,9 +212,10 @@ def _functions(profile: Profile, width: int) -> Table:
         inclusive = "" if f.computation_inclusive is None else f"{f.computation_inclusive:,}"
         numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
         executed = "" if f.instructions is None else f"{f.instructions:,}"
-        counts = (executed, f"{f.invocations:,}", f"{f.computation:,}", inclusive)
+        libraries = f"{library_instructions(f):,}" if library_instructions(f) else ""
+        counts = (executed, libraries, f"{f.invocations:,}", f"{f.computation:,}", inclusive)
         rows.append((shorten_name(name), *counts, parallelism(f), *(f"{n:,}" for n in numbers)))
-    for column in (5, 1):  # parallelism and instructions, if they were not measured
+    for column in (6, 2, 1):  # parallelism and machine instructions, if none was measured
         if not any(row[column] for row in rows):
             headings = headings[:column] + headings[column + 1 :]
             rows = [row[:column] + row[column + 1 :] for row in rows]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array, Floats
+from dse.model.values import plural
 from dse.problems import InputError, Problem, nearest
 
 MAX_CANDIDATES = 20
@@ -33,6 +34,14 @@ _ALLOCATION = re.compile(
 """The functions of C and C++ libraries that take memory from the heap and give it back."""
 _GIVING_BACK = re.compile(r"free$|munmap(64)?$|operator delete|_Zd[la]")
 """The functions that give memory back."""
+_GROWING = re.compile(r"realloc|_slow_path\b|_M_default_append|_M_range_insert")
+"""Functions that enlarge memory: of C, and of vectors in libc++ and libstdc++."""
+_LOCK = re.compile(
+    r"pthread_((mutex|spin)_\w*(?<!un)lock|rwlock_\w*(rd|wr)lock|(cond|barrier)_\w*wait|join)"
+    r"|(sem|cnd)_\w*wait$|mtx_\w*(?<!un)lock$|std::(__1::)?\w*mutex::(try_)?lock"
+    r"|std::(__1::)?condition_variable(_any)?::wait"
+)
+"""Functions by which the threads of a program wait for each other."""
 _OF_PROGRAM, _OF_FUNCTION = 50_000, 5_000
 """Instructions per allocation of a function that may move, in the program and in the function.
 
@@ -204,15 +213,30 @@ def list_bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, 
     }
     allocating = frozenset(filter(_ALLOCATION.match, names))
     rarely = _allocate_rarely(tree, names, allocating)
+    locks = frozenset(filter(_LOCK.match, names))
+    place = {name: position for position, name in enumerate(names)}
     for text, kind, free in (
         ("allocates or frees memory", allocating, rarely),
+        ("waits for other threads", locks, frozenset[str]()),
         ("does I/O", kinds.io, frozenset[str]()),
     ):
+        calls = _count_calls(tree, names, kind)
         for name, way in _ways(tree, names, kind, kinds.included).items():
             if name not in kinds.library and name not in free:
                 shown = way if len(way) < 4 else (way[0], "…", *way[-2:])
-                reasons[name] = f"{text}: {' > '.join(shown)}"
+                times = plural(int(calls[place[name]]), "call")
+                reasons[name] = f"{text} in {times}: {' > '.join(shown)}"
     return {name: why for name, why in reasons.items() if name not in kinds.included}
+
+
+def _count_calls(tree: CallTree, names: Sequence[str], to: Collection[str]) -> Array:
+    """Return the calls of some functions below each function, without calls inside of these."""
+    called = np.array([name in to for name in names], dtype=bool)[tree.function]
+    inside = np.zeros(len(called), dtype=bool)
+    for node, above in enumerate(tree.parent.tolist()):  # callees come after their callers
+        inside[node] = above >= 0 and (called[above] or inside[above])
+    below = tree.totals(np.where(called & ~inside, tree.invocations, 0.0))
+    return np.bincount(tree.function, below, len(names)).astype(np.float64)
 
 
 def _allocate_rarely(
@@ -224,7 +248,7 @@ def _allocate_rarely(
     the mean, and gives all back, they are one allocation. The number of calls then has no limit.
     """
     giving = {name for name in allocating if _GIVING_BACK.match(name)}
-    growing = {name for name in allocating if "realloc" in name}
+    growing = set(filter(_GROWING.search, names))
 
     def by_function(values: Array) -> Array:
         sums = np.bincount(tree.function, weights=values, minlength=len(names))

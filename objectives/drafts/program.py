@@ -55,8 +55,9 @@ _LARGEST_DEVICE = 1_221_600.0
 """LUT of a XC7V2000T, the largest device of the 7 series: 305,400 slices of 4 (Xilinx DS180)."""
 _ALONE = 12
 """Functions of which a draft chooses one: as many parts as a study takes."""
-_KEPT = 12
-"""Functions of which a draft says why they stay on the host."""
+_KEPT, _MUCH = 12, 0.05
+"""Functions of which a draft says why they stay on the host: the first, and all with this part of
+the time."""
 _BYTES = f"""communication_factor = 8          # accelerators' stores over the host's: assumption
 byte_time = {_COSTS["byte_time"]}                  # of the host: a word of 4 B a cycle: assumption
 latency_per_byte = {_COSTS["latency_per_byte"]}              # of a bus of 32 bit: assumption"""
@@ -417,7 +418,8 @@ def _kept(program: Dataflow, setting: Setting, brakes: Sequence[Verdict]) -> str
             rows.append((v.function, v.share, why))
     rows.sort(key=lambda row: -row[1])
     lines = [f"{name}: {show_percent(share)}; {why}" for name, share, why in rows]
-    lines = lines[:_KEPT] + ([f"and {len(lines) - _KEPT} more"] if len(lines) > _KEPT else [])
+    shown = max(_KEPT, sum(share >= _MUCH for _, share, _ in rows))
+    lines = lines[:shown] + ([f"and {len(lines) - shown} more"] if len(lines) > shown else [])
     return "\n".join(make_comment(line) for line in lines or ["none"])
 
 

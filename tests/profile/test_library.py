@@ -199,7 +199,7 @@ def test_a_program_of_streams_is_profiled_with_its_output(tmp_path: Path) -> Non
     assert functions[upper].invocations == 2
     moved = from_profile(profile)
     assert upper in moved.candidates
-    assert moved.staying["letters()"].startswith("does I/O: std::")
+    assert moved.staying["letters()"].startswith("does I/O in ")
     # headers of the system define the others
     assert not any(functions[name].system for name in ("main", "letters()", upper))
     others = [f for name, f in functions.items() if "std::" in name.split("(")[0]]
@@ -244,7 +244,10 @@ def test_what_frees_memory_through_a_pointer_stays_on_the_host(tmp_path: Path) -
     profile = profile_text(tmp_path, text)
     calls = {f.name: f.invocations for f in profile.functions}
     assert calls["free"] == calls["malloc"] == 10
-    assert from_profile(profile, "list").staying["drop"] == "allocates or frees memory: free"
+    assert (
+        from_profile(profile, "list").staying["drop"]
+        == "allocates or frees memory in 10 calls: free"
+    )
 
 
 def test_other_programs_that_run_are_noted(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_callgrind_offers_only_functions_of_the_program(tmp_path: Path) -> None:
     reasons = got.staying
     assert reasons["_dl_start"] == "not the program's own: in the loader"
     assert reasons["malloc"] == "not the program's own: in libc.so.6"
-    assert reasons["grow"] == "allocates or frees memory: malloc"
+    assert reasons["grow"] == "allocates or frees memory in 1 call: malloc"
     assert got.including(["grow"]).candidates == ("step", "grow")
     assert got.kinds.io == {"write"}
 

@@ -479,7 +479,7 @@ def _require_gain(judged: Sequence[Verdict], part: float, said: str) -> str:
             ["[[constraint]]", 'quantity = "speedup"', f"{least:<32}  # {note}: assumption"]
         )
     why = [
-        "# At these costs no function gains five percent by itself. Nobody builds hardware for less",
-        "# (assumption), so none is recommended.",
+        "# At these costs an accelerator is beneficial for no function, so none is recommended:",
+        "# nobody builds hardware for a gain below five percent (assumption).",
     ]
     return "\n".join([*why, "[recommend]", f'require = ["speedup >= {1 + _LEAST_GAIN:g}"]'])

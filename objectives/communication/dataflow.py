@@ -313,19 +313,21 @@ def _ways(
 ) -> dict[str, tuple[str, ...]]:
     """Return the shortest way by calls from each function down to one of `to`, itself left out.
 
-    No way goes on above a function that may move all the same.
+    Of equally short ways, it is the one that calls most often. No way goes on above a function that
+    may move all the same.
     """
     ways: dict[str, tuple[str, ...]] = {}
+    ranks: dict[str, tuple[int, float]] = {}
     for node, function in enumerate(tree.function.tolist()):
         if names[function] not in to - included:
             continue
         way: tuple[str, ...] = (names[function],)
         for above in tree.way(node)[1:]:
-            name = names[tree.function[above]]
+            name, rank = names[tree.function[above]], (len(way), -float(tree.invocations[node]))
             if name in included:
                 break
-            if name not in to and len(way) < len(ways.get(name, (*way, ""))):
-                ways[name] = way
+            if name not in to and (name not in ranks or rank < ranks[name]):
+                ways[name], ranks[name] = way, rank
             way = (name, *way)
     return ways
 

@@ -302,6 +302,14 @@ def test_arrays_that_grow_are_not_local(grows: str) -> None:
     assert "fill" not in list_staying(tree, plain, Kinds(library=frozenset(names[3:])))
 
 
+def test_the_reason_names_the_function_that_is_called_most_often() -> None:
+    names = ("main", "load", "fopen", "fgets", "fclose")
+    count = np.array([1, 1, 1, 3_000, 1], dtype=np.float64)
+    tree = CallTree(np.array([-1, 0, 1, 1, 1]), np.arange(5), count, count, np.zeros(5))
+    kinds = Kinds(library=frozenset(names[2:]), io=frozenset(names[2:]))
+    assert list_staying(tree, names, kinds)["load"] == "does I/O in 3,002 calls: fgets"
+
+
 @pytest.mark.parametrize("lock", ["pthread_mutex_lock", "std::mutex::lock()", "sem_wait"])
 def test_a_function_that_waits_for_other_threads_stays(lock: str) -> None:
     names = ("main", "insert", "search", lock)

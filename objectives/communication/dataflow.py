@@ -313,7 +313,7 @@ def _ways(
 ) -> dict[str, tuple[str, ...]]:
     """Return the shortest way by calls from each function down to one of `to`, itself left out.
 
-    Of equally short ways, it is the one that calls most often. No way goes on above a function that
+    Of equally short ways, the one with the most calls counts. No way goes on above a function that
     may move all the same.
     """
     ways: dict[str, tuple[str, ...]] = {}

@@ -21,7 +21,7 @@ def source_error(source: str, message: str, remedy: str = "", where: str = "") -
 
 def missing_source(source: Path, sources: Sequence[Path]) -> Problem:
     """Return the problem of one of several sources that is not there."""
-    remedy = "arguments of the program come after --" if len(sources) > 1 else ""
+    remedy = "arguments of the program come after --" if source != sources[0] else ""
     return Problem(str(source), "no such file", remedy)
 
 

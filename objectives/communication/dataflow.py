@@ -34,12 +34,16 @@ _ALLOCATION = re.compile(
 """The functions of C and C++ libraries that take memory from the heap and give it back."""
 _GIVING_BACK = re.compile(r"free$|munmap(64)?$|operator delete|_Zd[la]")
 """The functions that give memory back."""
-_GROWING = re.compile(r"realloc|_slow_path\b|_M_default_append|_M_range_insert")
+_GROWING = re.compile(
+    r"(^|_M_|::|\s)realloc|::__\w+_slow_path\b|::__append\b|_M_(default_append|fill_insert|range_insert)"
+)
 """Functions that enlarge memory: of C, and of vectors in libc++ and libstdc++."""
 _LOCK = re.compile(
-    r"pthread_((mutex|spin)_\w*(?<!un)lock|rwlock_\w*(rd|wr)lock|(cond|barrier)_\w*wait|join)"
-    r"|(sem|cnd)_\w*wait$|mtx_\w*(?<!un)lock$|std::(__1::)?\w*mutex::(try_)?lock"
-    r"|std::(__1::)?condition_variable(_any)?::wait"
+    r"_*pthread_((mutex|spin)_(try|timed|clock)?lock|rwlock_(try|timed|clock)?(rd|wr)lock"
+    r"|cond_(timed|clock)?wait|barrier_wait|join)(@|$)"
+    r"|(sem|cnd)_(try|timed|clock)?wait(@|$)|mtx_(try|timed)?lock(@|$)|thrd_join(@|$)"
+    r"|std::(__1::)?(\w*mutex\w*::(try_)?lock|condition_variable(_any)?::(wait|__do_timed_wait))"
+    r"|std::(__1::)?thread::join"
 )
 """Functions by which the threads of a program wait for each other."""
 _OF_PROGRAM, _OF_FUNCTION = 50_000, 5_000

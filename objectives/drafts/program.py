@@ -73,7 +73,7 @@ _VIEWS = {
 _NEEDS = "transfers", "code"
 _CLOCK = 1e9  # of the template for shared engines, in Hz
 _SOME = 0.01  # part of the time
-_LEAST_GAIN = 0.05  # below which nobody builds hardware: assumption
+_LEAST_GAIN = 0.05  # a smaller one does not justify hardware: assumption
 _KERNELS = 8
 """Functions that are kernels of a draft of a system."""
 _WHOLE = 0.9  # of the time: a function that is nearly the whole program
@@ -480,6 +480,6 @@ def _require_gain(judged: Sequence[Verdict], part: float, said: str) -> str:
         )
     why = [
         "# At these costs an accelerator is beneficial for no function, so none is recommended:",
-        "# nobody builds hardware for a gain below five percent (assumption).",
+        "# a gain below five percent does not justify hardware (assumption).",
     ]
     return "\n".join([*why, "[recommend]", f'require = ["speedup >= {1 + _LEAST_GAIN:g}"]'])

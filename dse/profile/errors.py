@@ -19,7 +19,7 @@ def source_error(source: str, message: str, remedy: str = "", where: str = "") -
     return InputError(source, [Problem(where, message, remedy)])
 
 
-def missing_source(source: Path, sources: Sequence[Path]) -> Problem:
+def describe_missing_source(source: Path, sources: Sequence[Path]) -> Problem:
     """Return the problem of one of several sources that is not there."""
     remedy = "arguments of the program come after --" if source != sources[0] else ""
     return Problem(str(source), "no such file", remedy)

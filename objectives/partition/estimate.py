@@ -105,7 +105,7 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     arrays.
     """
     parts = _parts(graph, moved, architecture)
-    library = graph.library * _block_time(graph, architecture)
+    library = _library_time(graph, architecture)
     return Estimate(sum(parts) + library, *parts, library)
 
 
@@ -174,7 +174,11 @@ def cpu_time(graph: Graph, architecture: Architecture) -> float:
 
     An instruction of a library takes as long as one of the program does in the mean: assumption.
     """
-    return (1.0 + graph.library) * _block_time(graph, architecture)
+    return _block_time(graph, architecture) + _library_time(graph, architecture)
+
+
+def _library_time(graph: Graph, architecture: Architecture) -> float:
+    return graph.library * _block_time(graph, architecture) if graph.library else 0.0
 
 
 def _block_time(graph: Graph, architecture: Architecture) -> float:
@@ -205,4 +209,4 @@ def theoretical_time(graph: Graph, architecture: Architecture) -> float:
     access = _sum(graph.hits, memory_latencies(a._replace(shared_level=3.0)).cpu)
     operations = _sum(graph.operations, a.accelerator_costs)
     own = operations * float(a.accelerator_instruction_time) + access
-    return own + graph.library * _block_time(graph, a)
+    return own + _library_time(graph, a)

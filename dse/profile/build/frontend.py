@@ -13,7 +13,7 @@ from dse.problems import InputError, Problem
 from dse.profile.build.cxx_library import prepare_cxx_link
 from dse.profile.build.effects import list_modelled_functions
 from dse.profile.build.toolchain import Toolchain
-from dse.profile.errors import missing_source, source_error
+from dse.profile.errors import describe_missing_source, source_error
 
 C_SUFFIXES = (".c",)
 CXX_SUFFIXES = (".cc", ".cpp", ".cxx", ".C", ".c++")
@@ -93,7 +93,7 @@ def _check_sources(sources: Sequence[Path]) -> None:
         if source.is_dir():
             problems.append(Problem(str(source), "is a folder", "give the sources in it"))
         elif not source.is_file():
-            problems.append(missing_source(source, sources))
+            problems.append(describe_missing_source(source, sources))
         elif source.suffix not in allowed:
             problems.append(
                 Problem(

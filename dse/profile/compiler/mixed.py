@@ -14,7 +14,7 @@ from typing import Any
 
 from dse.problems import InputError, Problem
 from dse.profile.compiler.arguments import ASSEMBLY, CXX_LANGUAGES, LANGUAGES, read_command
-from dse.profile.errors import missing_source, source_error
+from dse.profile.errors import describe_missing_source, source_error
 
 DATABASE = "compile_commands.json"
 LINKED = (".o", ".a", ".so", *ASSEMBLY)
@@ -60,7 +60,7 @@ def build_mixed(
         With all files that are missing, unknown or refused.
     """
     problems = [
-        missing_source(each, sources)
+        describe_missing_source(each, sources)
         if not each.is_file()
         else Problem(str(each), "is not a file that is compiled or linked", ", ".join(_KNOWN))
         for each in sources

@@ -19,9 +19,9 @@ from dse.profile.document import Block, Function, Profile
 from dse.profile.show.graph import Box, colour, draw
 from dse.profile.show.text import (
     block_work,
+    count_library_instructions,
     describe_library,
     hot_functions,
-    library_instructions,
     parallelism,
     program_title,
     shorten_name,
@@ -75,7 +75,7 @@ def page(profile: Profile) -> str:
         timed=any(f.critical_path for f in profile.functions),
         counted=profile.run.libraries_counted,
         parallelism=parallelism,
-        in_libraries=library_instructions,
+        in_libraries=count_library_instructions,
         few=FEW,
         library=describe_library(profile),
         threads=thread_lines(profile),

@@ -107,7 +107,7 @@ def describe_library(profile: Profile) -> str:
     return f"library functions: {plural(calls, 'call')}{accesses}; {counted}"
 
 
-def library_instructions(function: Function) -> int:
+def count_library_instructions(function: Function) -> int:
     """Return the machine instructions of libraries in the calls from a function."""
     return sum(each.instructions for each in function.libraries)
 
@@ -212,7 +212,7 @@ def _functions(profile: Profile, width: int) -> Table:
         inclusive = "" if f.computation_inclusive is None else f"{f.computation_inclusive:,}"
         numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
         executed = "" if f.instructions is None else f"{f.instructions:,}"
-        libraries = f"{library_instructions(f):,}" if library_instructions(f) else ""
+        libraries = f"{n:,}" if (n := count_library_instructions(f)) else ""
         counts = (executed, libraries, f"{f.invocations:,}", f"{f.computation:,}", inclusive)
         rows.append((shorten_name(name), *counts, parallelism(f), *(f"{n:,}" for n in numbers)))
     for column in (6, 2, 1):  # parallelism and machine instructions, if none was measured

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dse.problems import InputError
+from dse.profile.build.frontend import is_cxx, link_program
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import (
     KENTER,
@@ -134,12 +135,15 @@ def run_built(
 def plain_output(example: Example, folder: Path) -> bytes:
     """Return what the program prints when it is built by the compiler alone."""
     toolchain = find_toolchain()
+    program, cxx = folder / "plain", is_cxx([Path(name) for name in example.sources])
+    command = [*(toolchain.cxx if cxx else toolchain.c), "-O2", "-fno-sanitize=all"]
+    command += [*toolchain.baseline, "-o", str(program), "-lm"]
+    if cxx:  # next to a source, zig would link its own C++ library, and compile it first
+        command[-3:] = ["-c", "-o", str(program.with_suffix(".o"))]
     sources = [str(PROGRAMS / name) for name in example.sources]
-    compiler = toolchain.cxx if any(name.endswith("cpp") for name in sources) else toolchain.c
-    program = folder / "plain"
-    command = [*compiler, "-O2", "-fno-sanitize=all", *toolchain.baseline, *sources]
-    command += ["-o", str(program), "-lm"]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run([*command, *sources], check=True, capture_output=True)
+    if cxx:
+        link_program(toolchain, [program.with_suffix(".o")], program, cxx)
     name = Path(example.sources[0]).stem
     done = subprocess.run(
         [name, *example.arguments],

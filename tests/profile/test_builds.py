@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from dse.problems import InputError
-from dse.profile.build.cxx_library import prepare_cxx_link
+from dse.profile.build.cxx_library import PARTS, link_cxx, list_sources
+from dse.profile.build.frontend import run_linker
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import ProfileOptions, build_program, profile_program
 from dse.profile.run.names import function_names
@@ -158,18 +160,70 @@ def test_names_of_cxx_keep_their_class_where_the_demangler_is_older_than_the_com
     ]
 
 
+CONTAINERS = """
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <string>
+int main() {
+    std::map<std::string, int> named{{"a", 1}};
+    try { named.at("b"); } catch (std::exception &error) { std::puts("none"); }
+}
+"""
+STREAMS = """
+#include <algorithm>
+#include <iostream>
+#include <thread>
+#include <vector>
+int main() {
+    std::vector<int> numbers{3, 1, 2};
+    std::thread([&] { std::sort(numbers.begin(), numbers.end()); }).join();
+    std::cout << numbers[0] << numbers[1] << 2.5 << std::endl;
+}
+"""
+
+
 @needs_compiler
-def test_the_library_of_cxx_is_built_once_for_an_environment(
+def test_the_library_of_cxx_is_built_once_and_as_far_as_a_program_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
-    compiler = find_toolchain().cxx
-    command, library = prepare_cxx_link(compiler, [])
-    if command == list(compiler):
+    toolchain = find_toolchain()
+    if toolchain.cxx[-1] != "c++":
         pytest.skip("the system's clang has its own library")
-    assert [Path(name).name for name in library] == ["libc++abi.a", "libc++.a", "libunwind.a"]
-    made = [Path(name).stat() for name in library]
-    assert all(Path(name).is_relative_to(tmp_path / "environment") for name in library)
-    assert prepare_cxx_link(compiler, ["-O2"]) == (command, library)
-    assert [Path(name).stat() for name in library] == made
-    assert prepare_cxx_link(compiler, ["-nostdlib++"]) == (list(compiler), [])
+    program, made = tmp_path / "program", tmp_path / "program.o"
+    used: tuple[list[str], list[Path]]
+
+    def link(compiler: Sequence[str], library: Sequence[str]) -> tuple[int, str]:
+        nonlocal used
+        used = list(compiler), [Path(name) for name in library if name.endswith(".a")]
+        line = [*compiler, *toolchain.baseline, "-O1", "-fno-sanitize=all", str(made), *library]
+        return run_linker([*line, "-o", str(program)])
+
+    def linked(text: str, *flags: str) -> tuple[int, list[str]]:
+        command = [*toolchain.cxx, "-fno-sanitize=all", *toolchain.baseline, "-c", "-o", str(made)]
+        subprocess.run([*command, str(source(tmp_path, text, "a.cpp"))], check=True)
+        status, _ = link_cxx(toolchain.cxx, flags, link)
+        return status, [path.name for path in used[1]]
+
+    for text, output, parts in (
+        (CONTAINERS, b"none\n", ["first.a"]),
+        (STREAMS, b"122.5\n", ["first.a", "second.a"]),
+    ):
+        assert linked(text) == (0, parts)
+        assert subprocess.run([program], capture_output=True, check=True).stdout == output
+        assert {path.name for path in used[1][0].parent.iterdir()} == set(parts)
+        assert all(path.is_relative_to(tmp_path / "environment") for path in used[1])
+    times = [path.stat().st_mtime_ns for path in used[1]]
+    assert linked(STREAMS, "-O2") == (0, ["first.a", "second.a"])
+    assert [path.stat().st_mtime_ns for path in used[1]] == times
+    # A missing function of the program needs no more of the library.
+    missing = "#include <vector>\nint f(std::vector<int>); int main() { return f({1}); }"
+    assert linked(missing) == (1, ["first.a"])
+    assert link_cxx(toolchain.cxx, ["-nostdlib++"], lambda *given: (0, str(given))) == (
+        0,
+        str((toolchain.cxx, [])),
+    )
+    listed = [path for part in PARTS for path in list_sources(toolchain.cxx[0], part)]
+    assert len(listed) == len(set(listed))
+    assert {"locale", "path", "operations", "regex", "cxa_demangle"} < {x.stem for x in listed}

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dse.problems import InputError, Problem
-from dse.profile.build.cxx_library import prepare_cxx_link
+from dse.profile.build.cxx_library import link_cxx
 from dse.profile.build.effects import list_modelled_functions
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.errors import describe_missing_source, source_error
@@ -228,12 +228,15 @@ def link_program(
     directory: str | None = None,
 ) -> None:
     """Link object files to a program; raise InputError with the linker's words if it cannot."""
-    compiler, library = prepare_cxx_link(toolchain.cxx, flags) if cxx else (toolchain.c, [])
-    command = [*compiler, "-O1", "-fno-sanitize=all"]
-    command += [*toolchain.baseline, *map(str, objects), "-o", str(target), *flags, "-lm"]
+    command = ["-O1", "-fno-sanitize=all", *toolchain.baseline, *map(str, objects)]
+    command += ["-o", str(target), *flags, "-lm"]
     given = [Path(directory or ".") / flag for flag in flags if not flag.startswith("-")]
-    command += [*find_processor_support(toolchain.c, [*objects, *given]), *library]
-    status, said = run_linker(command, directory)
+    command += find_processor_support(toolchain.c, [*objects, *given])
+
+    def link(compiler: Sequence[str], library: Sequence[str]) -> tuple[int, str]:
+        return run_linker([*compiler, *command, *library], directory)
+
+    status, said = link_cxx(toolchain.cxx, flags, link) if cxx else link(toolchain.c, [])
     if status and re.search(r"relocation .* out of range: .*section '\.l?bss'", said):
         message = "its static data is larger than the 2 GiB that its code can address"
         raise source_error("profile", message, "allocate the largest arrays in the run")

@@ -43,8 +43,7 @@ class Toolchain:
     def baseline(self) -> tuple[str, ...]:
         """The flags for code that runs on every machine of this kind, as clang's does unasked.
 
-        Programs are linked with them too: the C++ library is built once for each set of flags, and
-        that takes a minute.
+        Programs are linked with them too: zig builds its libraries once for each set of flags.
         """
         return _baseline(self.c)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dse.boundary import end_with
 from dse.profile.build import elf
-from dse.profile.build.cxx_library import prepare_cxx_link
+from dse.profile.build.cxx_library import link_cxx
 from dse.profile.build.frontend import (
     find_processor_support,
     flags_keeping_blocks,
@@ -163,8 +163,11 @@ class Driver:
                 )  # as GNU ld: a script may name what is absent
             inputs = [each.path for each in read_command(line).inputs]
             line += [str(record), *find_processor_support(self.compiler, inputs)]
-            compiler, library = prepare_cxx_link(self.compiler, line)
-            status, said = run_linker([*compiler, *before, *line, *output, *library])
+
+            def link(compiler: Sequence[str], library: Sequence[str]) -> tuple[int, str]:
+                return run_linker([*compiler, *before, *line, *output, *library])
+
+            status, said = link_cxx(self.compiler, line, link)
             sys.stderr.write(said)
             return status
 

@@ -182,11 +182,14 @@ class Kinds(NamedTuple):
     included."""
     calling_directly: frozenset[str] = frozenset()
     """Functions that call such libraries themselves."""
+    walking: Mapping[str, str] = MappingProxyType({})
+    """Functions that walk linked structures of the host, each with the reason. A caller that builds
+    the structure may move."""
 
 
 def list_staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
     """Return why functions stay on the host, by name; functions that may move are left out."""
-    reasons = list_bound(tree, names, kinds)
+    reasons = {**kinds.walking, **list_bound(tree, names, kinds)}
     reasons |= dict.fromkeys(
         kinds.system, "not the program's own: a header of the system defines it"
     )

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from dse.model import Array
-from dse.model.values import show_percent
+from dse.model.values import plural, show_percent
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile, Transfer
 from objectives.communication.dataflow import (
@@ -84,6 +84,15 @@ _WITH_HARDWARE = re.compile(
 _HARDWARE_CODE = 50.0
 """Instructions that hardware for one of these functions holds: assumption. A call of `exp` executes
 50 machine instructions, and one of `cbrt` 131 (glibc 2.36 on x86-64)."""
+
+_OF_OBJECT = 20_000
+"""Instructions per object of linked structures from which a function may move: assumption.
+
+The address of an object is known only when the object before it has arrived. So the accelerator
+waits for the host's memory each time, about 1 µs over an expansion bus. That is a seventh of the
+time in which the host executes so many instructions. Functions that walk lists or trees have 8 to
+10,190, others 48,710 or more (52 programs, docs/validation/programs.md).
+"""
 
 _STAYING_CALLS = frozenset(
     [
@@ -157,6 +166,7 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
             io=frozenset(f.name for f in functions if f.io),
             calling=calling,
             calling_directly=direct,
+            walking=_walking(profile, tree),
         ),
         **measured,
     )
@@ -230,6 +240,19 @@ def _critical_path(profile: Profile, tree: CallTree, size: int) -> Array | None:
         if path := function.critical_path:
             cycles[i] = path.length * max(1.0, calls[i] / path.calls)
     return None if np.isnan(cycles).all() else cycles
+
+
+def _walking(profile: Profile, tree: CallTree) -> dict[str, str]:
+    """Return the functions that walk linked structures of the host, each with the reason."""
+    found = {}
+    calls = np.bincount(tree.function, tree.entries)
+    work = np.bincount(tree.function, tree.inclusive) / np.maximum(calls, 1.0)
+    for i, function in enumerate(profile.functions):
+        path = function.critical_path
+        if path and path.linked_objects >= max(1.0, work[i] / _OF_OBJECT) * path.calls:
+            objects = plural(round(path.linked_objects / path.calls), "object")
+            found[function.name] = f"walks linked structures of the host: {objects} in a call"
+    return found
 
 
 def _gaps(profile: Profile) -> Iterator[str]:

@@ -285,6 +285,82 @@ def test_positions_that_depend_on_data_wait_for_it(tmp_path: Path) -> None:
     assert verdict(program, "searches").factor_limit > 500
 
 
+LINKS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+struct node { struct node *next, *left, *right; long value; };
+static struct node *add(struct node *next, long value) {
+    struct node *made = calloc(1, sizeof *made);
+    made->next = next;
+    made->value = value;
+    return made;
+}
+static struct node *chain(int n) {
+    struct node *list = 0;
+    while (n--) list = add(list, n);
+    return list;
+}
+static long list(const struct node *at) {
+    long sum = 0;
+    for (; at; at = at->next) sum += at->value;
+    return sum;
+}
+static long twice(const struct node *at) { return list(at) + list(at->next); }
+static long ring(const struct node *at) {
+    long sum = 0;
+    for (int i = 0; i < 500; i++, at = at->next) sum += at->value;
+    return sum;
+}
+static struct node *balanced(int depth) {
+    struct node *made = add(0, depth);
+    if (depth) { made->left = balanced(depth - 1); made->right = balanced(depth - 1); }
+    return made;
+}
+static long tree(const struct node *at) {
+    return at ? at->value + tree(at->left) + tree(at->right) : 0;
+}
+static long rows(long *const *row, int n) {
+    long sum = 0;
+    for (int i = 0; i < n; i++) for (int k = 0; k < 40; k++) sum += row[i][k];
+    return sum;
+}
+static long built(int n) { return list(chain(n)); }
+static void put(struct node *at) { for (; at; at = at->next) at->value++; }
+int main(int count, char **arguments) {
+    struct node *given = chain(100), *circle = chain(4), *top = balanced(7);
+    circle->next->next->next->next = circle;
+    long *row[50], sum = 0;
+    for (int i = 0; i < 50; i++) row[i] = calloc(40, sizeof **row);
+    for (int i = 0; i < 3; i++) {
+        sum += twice(given) + ring(circle) + tree(top) + rows(row, 50) + built(60);
+        put(given);
+        top->value++;
+    }
+    printf("%ld\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_objects_of_linked_structures_are_those_behind_six_pointers(
+    tmp_path: Path, level: int
+) -> None:
+    program = (source(tmp_path, LINKS),)
+    options = ProfileOptions(
+        program, caches=(), critical_paths=True, libraries=False, optimisation=level
+    )
+    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    linked = {f.name: f.critical_path.linked_objects for f in profile.functions if f.critical_path}
+    # the first node is an argument, and five pointers lead to the next five
+    assert linked["list"] == 3 * ((100 - 6) + (99 - 6) + (60 - 6))
+    assert linked["twice"] == linked["put"] == 3 * (100 - 6)
+    assert linked["tree"] == 3 * (2**8 - 2**6)  # two of eight levels: six pointers and seven
+    assert not any(linked[name] for name in ("ring", "rows", "built", "chain", "main"))
+    staying = from_profile(profile).staying
+    assert staying["tree"] == "walks linked structures of the host: 192 objects in a call"
+    assert not {"ring", "rows"} & set(staying)
+
+
 CALLS = r"""
 #include <setjmp.h>
 #include <stdio.h>

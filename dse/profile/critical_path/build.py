@@ -20,6 +20,7 @@ from dse.profile.critical_path.rewrite import DEPTH, insert_times
 from dse.profile.critical_path.weights import LOAD, STORE
 from dse.profile.errors import NotMeasuredError
 
+_LINKED = 6  # pointers, each in the object that the one before leads to: longer than ways to rows
 _RUNTIME = Path(__file__).with_name("runtime.c")
 _SETTINGS = '__attribute__((visibility("hidden"))) const char __dse_result_file[] = {};\n'
 
@@ -58,6 +59,7 @@ def _compile_runtime(toolchain: Toolchain, result: Path, target: Path) -> None:
     settings.write_text(_SETTINGS.format(json.dumps(str(result))))
     command = [*toolchain.c, "-O2", "-std=gnu11", "-march=native", "-fPIC", "-fno-sanitize=all"]
     command += [f"-DDEPTH={DEPTH}", f"-DLOAD={LOAD}", f"-DSTORE={STORE}", "-fexceptions"]
+    command += [f"-DLINKED={_LINKED}"]
     command += ["-funwind-tables", "-include", str(settings)]
     command += ["-c", str(_RUNTIME), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

@@ -38,6 +38,8 @@ def measure_critical_paths(
         raise NotMeasuredError("the second run ended early")
     rows = [map(int, line.split()) for line in program.result.read_text().splitlines()]
     return tuple(
-        CriticalPath(calls=calls, work=work / CYCLE, length=length / CYCLE) if calls else None
-        for calls, work, length in rows
+        CriticalPath(calls=calls, work=work / CYCLE, length=length / CYCLE, linked_objects=linked)
+        if calls
+        else None
+        for calls, work, length, linked in rows
     )

@@ -8,6 +8,9 @@ Loads, stores, calls and the choice between values also wait for the branches th
 depend on. Values that only count (:mod:`dse.profile.critical_path.control`) wait for nothing inside
 of their loop. Outside, each value of a loop waits for the branch that ended it, which selects the
 iteration (the η of gated single assignment; Ottenstein, Ballance, MacCabe, PLDI 1990).
+
+Each load of a pointer names the object in which the pointer is. With that, the runtime counts the
+objects of linked structures.
 """
 
 from __future__ import annotations
@@ -62,6 +65,7 @@ declare void @__dse_finish()
 declare void @__dse_loaded(ptr, i64, ptr, ptr)
 declare void @__dse_stored(ptr, i64, ptr, ptr)
 declare void @__dse_copied(ptr, ptr, i64)
+declare void @__dse_followed(ptr, ptr, ptr)
 declare {_TIME} @llvm.smax.v{DEPTH}i32({_TIME}, {_TIME})
 """
 
@@ -105,6 +109,11 @@ class _Rewriter:
             *function.arguments,
             *(unquote_name(s.result[1:]) for s in body if s.result),
         }
+        self._objects: dict[str, str] = {}  # the address from which each address is computed
+        for s in body:
+            if s.opcode == "getelementptr":
+                whole = argument_value(s.operands()[1])
+                self._objects[s.result] = self._objects.get(whole, whole)
         self._labels = {unquote_name(b.label): i for i, b in enumerate(function.blocks)}
         self._unwound = {
             unquote_name(s.result[1:]) for s in body if s.opcode == "invoke" and s.result
@@ -296,6 +305,10 @@ class _Rewriter:
         lines, time = self._later(time, weight)
         yield from lines
         yield from statement.lines
+        if statement.opcode == "load" and statement.operands()[0] == "ptr":
+            pointer, _ = self._place(statement)
+            whole = self._objects.get(pointer, pointer)
+            yield f"  call void @__dse_followed(ptr {pointer}, ptr {whole}, ptr {statement.result})"
         if statement.result:
             yield self._defined(unquote_name(statement.result[1:]), time)
         if statement.opcode in ("store", "atomicrmw", "cmpxchg"):

@@ -25,14 +25,14 @@ HIDDEN times __dse_outer[DEPTH + 1];
 
 struct frame {
     u32 function;
-    u64 epoch, work;
+    u64 epoch, work, linked;
 };
 enum { STACK = 1 << 20 };
 static struct frame *frames;
 static int depth = -1; /* of the call that runs; frames at DEPTH and beyond have no time */
 static u64 epoch;
 static struct sums {
-    u64 calls, work, path;
+    u64 calls, work, path, linked;
     u32 active;
 } *sums;
 
@@ -169,12 +169,51 @@ HIDDEN void __dse_copied(u64 to, u64 from, u64 bytes) {
 HIDDEN u32 __dse_enter(u32 function) {
     if (++depth >= STACK)
         _exit(124);
-    frames[depth] = (struct frame){function, ++epoch, __dse_work};
+    frames[depth] = (struct frame){function, ++epoch, __dse_work, 0};
     if (sums[function].active++ == 0 && depth < DEPTH)
         sums[function].calls++;
     if (depth < DEPTH)
         __dse_path.t[depth] = 0;
     return depth < DEPTH ? depth : DEPTH;
+}
+
+/* An object that a pointer in memory led to. Of each active call, `steps` are the pointers on the way to it that were
+ * stored before the call, at most LINKED; 0 if there is none. Of several ways the first counts, so that a circle of
+ * pointers is not a long way. A table by address: few words are the beginning of an object. */
+struct object {
+    u64 address, epoch; /* of the last time */
+    unsigned char steps[DEPTH];
+};
+enum { OBJECTS = 26 };
+static struct object *objects;
+
+static struct object *object_at(u64 address) {
+    u64 place = (address >> 3) * 0x9E3779B97F4A7C15ull >> (64 - OBJECTS);
+    while (objects[place].address && objects[place].address != address)
+        place = (place + 1) & ((1 << OBJECTS) - 1);
+    return &objects[place];
+}
+
+/* A pointer at a place in an object leads to another one. */
+HIDDEN void __dse_followed(u64 place, u64 from, u64 to) {
+    const struct when *when = when_at(place);
+    int first = known(when->epoch), end = depth < DEPTH ? depth + 1 : DEPTH;
+    if (!to || !when->epoch || first >= end)
+        return;
+    const struct object *source = object_at(from);
+    struct object *object = object_at(to);
+    int near = source->address ? known(source->epoch) : 0;
+    for (int k = object->address ? known(object->epoch) : 0; k < DEPTH; k++)
+        object->steps[k] = 0;
+    for (int k = first; k < end; k++) {
+        int steps = (k < near ? source->steps[k] : 0) + 1;
+        if (object->steps[k] || object == source)
+            continue;
+        object->steps[k] = steps < LINKED ? steps : LINKED;
+        frames[k].linked += steps >= LINKED;
+    }
+    object->address = to;
+    object->epoch = epoch;
 }
 
 static void leave(void) {
@@ -183,6 +222,7 @@ static void leave(void) {
     if (--own->active == 0 && depth < DEPTH) {
         own->work += __dse_work - frame->work;
         own->path += (u64)__dse_path.t[depth];
+        own->linked += frame->linked;
     }
     depth--;
 }
@@ -209,8 +249,8 @@ HIDDEN void __dse_finish(void) {
     if (!file)
         return;
     for (u32 f = 0; f < __dse_function_count; f++)
-        fprintf(file, "%lu %lu %lu\n", (unsigned long)sums[f].calls, (unsigned long)sums[f].work,
-                (unsigned long)sums[f].path);
+        fprintf(file, "%lu %lu %lu %lu\n", (unsigned long)sums[f].calls, (unsigned long)sums[f].work,
+                (unsigned long)sums[f].path, (unsigned long)sums[f].linked);
     fclose(file);
 }
 
@@ -228,6 +268,7 @@ static void grow_stack(char **arguments, char **environment) {
 __attribute__((constructor(101))) static void start(int count, char **arguments, char **environment) {
     (void)count;
     grow_stack(arguments, environment);
+    objects = reserve(sizeof *objects << OBJECTS);
     frames = reserve(sizeof *frames * (u64)STACK);
     sums = reserve(sizeof *sums * (u64)(__dse_function_count + 1));
     pages = reserve(sizeof *pages << (47 - PAGE));

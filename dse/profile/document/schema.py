@@ -87,6 +87,11 @@ class CriticalPath(_Part):
     length: float = Field(
         ge=0, description="cycles of the longest chain of operations, summed over the calls"
     )
+    linked_objects: Count = Field(
+        default=0,
+        description="objects that a call reached through at least six pointers, each in the object "
+        "that the one before leads to, all stored before the call; summed over the calls",
+    )
 
 
 class LibraryWork(_Part):

@@ -30,6 +30,7 @@ from dse.model.units import UnitError, read_value
 from dse.model.values import plural, show, word_name
 from dse.problems import InputError, Problem, nearest
 from dse.search.base import SearchSettings, Start, find_method
+from dse.search.exhaustive import EARLY, evaluate_chunk
 from dse.search.portfolio.trees import Tree
 from dse.search.verification import verify_outcome
 from dse.study.schema import ChainTable, SharedEngineTable
@@ -144,8 +145,8 @@ class KernelOptions:
         graph = replace(graph, constants={**graph.constants, name: value})
         evaluator, on_host = replace(self.evaluator, model_graph=graph), self.on_host
         if on_host is not None:
-            found = {t: evaluate_on_host(evaluator, t) for t in on_host if t not in self.given}
-            on_host = {**on_host, **{t: float(v[0]) for t, v in found.items() if v is not None}}
+            found = evaluate_on_host(evaluator, [t for t in on_host if t not in self.given])
+            on_host = {**on_host, **{t: float(v[0]) for t, v in found.items()}}
         return replace(self, evaluator=evaluator, on_host=on_host)
 
     def host(self, totals: Sequence[str]) -> list[Options]:
@@ -191,19 +192,26 @@ class KernelOptions:
         return np.column_stack([found[:, names.index(t)] if t in names else none for t in totals])
 
 
-def evaluate_on_host(evaluator: Evaluator, total: str) -> Array | None:
-    """Return the distinct values of a total on the host, over designs; None if no model gives it.
+def evaluate_on_host(evaluator: Evaluator, totals: Sequence[str]) -> dict[str, Array]:
+    """Return the distinct values of totals on the host, over designs, as far as models give them.
 
     Models that take `BUILT` are evaluated with 0. Else a model declares the quantity or the number
     that an output has without the accelerator (`Quantity.without`, `Quantity.worth`).
     """
     graph = evaluator.model_graph
-    quantity, has_flag = graph.quantities[total], BUILT in graph.quantities
-    name = total if has_flag else quantity.without
-    if not name:
-        return None if quantity.worth is None else np.array([quantity.worth])
+    has_flag, conditions = BUILT in graph.quantities, {BUILT: 0.0}
+    quantities = {total: graph.quantities[total] for total in totals}
+    names = {t: t if has_flag else q.without for t, q in quantities.items()}
+    values = {
+        t: np.array([q.worth])
+        for t, q in quantities.items()
+        if not names[t] and q.worth is not None
+    }
     columns = evaluator.space.columns(evaluator.space.from_unit(_spread(evaluator.space)))
-    return np.unique(graph.evaluate([(name, {BUILT: 0.0} if has_flag else {})], columns)[0])
+    requests = [(name, conditions if has_flag else {}) for name in names.values() if name]
+    evaluated = graph.evaluate(requests, columns)
+    given = [total for total, name in names.items() if name]
+    return values | {t: np.unique(v) for t, v in zip(given, evaluated, strict=True)}
 
 
 def _spread(space: Space) -> Array:
@@ -239,25 +247,33 @@ def _search(evaluator: Evaluator, signs: Signs, checks: bool) -> Points:
         for sign in signs.get(o.quantity, ())
     ]
     searched = replace(evaluator, objectives=tuple(objectives or evaluator.objectives[:1]))
-    method = find_method("exhaustive")
-    settings = SearchSettings(method="exhaustive")
+    checks = checks and bool(evaluator.model_graph.models)
     try:
-        checks = checks and bool(evaluator.model_graph.models)
+        if not checks and size <= EARLY:  # steps would only take time
+            front = evaluate_chunk(searched, {}, 0, size, size).archive
+            return searched.space.from_index(_first_rows(front.index, front.points))
         if checks and (problems := audit_models(searched).problems):
             raise InputError("", problems)
+        method, settings = find_method("exhaustive"), SearchSettings(method="exhaustive")
         plan = method.plan(settings, searched.space, len(searched.objectives), [])
         search = method.start(Start(searched, plan))
         for _ in search.steps():
             pass
         outcome = search.outcome()
-        if evaluator.model_graph.models:
+        if checks:
             verify_outcome(searched, outcome)
     except DesignError as error:
         raise InputError("", [Problem("", str(error))]) from error
     rows = np.flatnonzero(outcome.on_front)
-    _, first = np.unique(outcome.evaluated.objectives[rows], axis=0, return_index=True)
-    rows = rows[np.sort(first)]
+    rows = _first_rows(rows, outcome.evaluated.objectives[rows])
     return {name: values[rows] for name, values in outcome.points.items()}
+
+
+def _first_rows(rows: NDArray[np.intp], objectives: Array) -> NDArray[np.intp]:
+    """Return rows in ascending order, the first of each point."""
+    order = np.argsort(rows)
+    _, first = np.unique(objectives[order], axis=0, return_index=True)
+    return rows[order][np.sort(first)]
 
 
 def _option_names(evaluator: Evaluator, points: Points) -> list[str]:

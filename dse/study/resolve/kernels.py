@@ -432,8 +432,10 @@ def _not_built(
         known[name] = value or 0.0
     if isinstance(study, TableStudyFile):
         return known or None
-    for total in (total for total in totals if total not in known):
-        values = evaluate_on_host(evaluator, total)
+    missing = [total for total in totals if total not in known]
+    on_host = evaluate_on_host(evaluator, missing)
+    for total in missing:
+        values = on_host.get(total)
         remedy = f"give not_built = {{ {total} = … }}"
         if values is None:
             message = f"no model takes '{BUILT}' or declares {total} without an accelerator"

@@ -44,13 +44,13 @@ def find_messages(tree: ast.AST) -> Iterator[str]:
 
 def _find_calls(scope: ast.AST) -> Iterator[ast.Call]:
     """Yield the calls in a function or module, without those in functions inside it."""
-    waiting = list(ast.iter_child_nodes(scope))
+    waiting = [*ast.iter_child_nodes(scope)][::-1]  # the next is the last
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.pop()
         if isinstance(node, ast.Call) and _is_message(node):
             yield node
         elif not isinstance(node, ast.FunctionDef):
-            waiting = [*ast.iter_child_nodes(node), *waiting]
+            waiting += [*ast.iter_child_nodes(node)][::-1]
 
 
 def _is_message(call: ast.Call) -> bool:

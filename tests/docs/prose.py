@@ -58,10 +58,10 @@ def texts() -> Iterator[tuple[str, str, str]]:
 
 def _strings(path: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the docstrings and the messages of a module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    parts = {id(v) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for v in node.values}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    parts = {id(v) for node in nodes if isinstance(node, ast.JoinedStr) for v in node.values}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             values = (v.value if isinstance(v, ast.Constant) else "X" for v in node.values)
             text, kind = "".join(map(str, values)), "message"

@@ -149,10 +149,15 @@ def simulate(trace: list[Any], levels: CacheLevels, number: int) -> Caches:
 
 @dataclass
 class Invocation:
-    """One call: its function, and the calls around it, itself last."""
+    """One call: its function, and the calls around it, itself last.
+
+    `outermost` has the first call of each function on the path.
+    """
 
     function: int
     path: tuple[int, ...]
+    outermost: dict[int, int]
+    touched: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -179,7 +184,7 @@ class Follower:
     def __init__(self, chunk: int = 1) -> None:
         self.chunk, self.flow = chunk, Flow()
         self.word = max(4, chunk)
-        self.calls: dict[int, Invocation] = {7: Invocation(-1, (7,))}
+        self.calls: dict[int, Invocation] = {7: Invocation(-1, (7,), {})}
         self.stack: list[list[int]] = [[7, -1]]  # invocation, last block
         self.writer: dict[int, int | str] = {}
         self.reader: dict[int, int] = {}
@@ -221,11 +226,17 @@ class Follower:
                 self.spans.append((address, address + (size << 12)))
             elif kind == b"I":
                 self.input = address
+        for call in self.calls.values():
+            for pair in call.outermost.items():
+                self.flow.words[pair[0]] |= call.touched
+                self.flow.call_words[pair] |= call.touched
         return self.flow
 
     def _enter(self, function: int, invocation: int) -> None:
-        path = (*self.calls[self.stack[-1][0]].path, invocation)
-        self.calls[invocation] = Invocation(function, path)
+        around = self.calls[self.stack[-1][0]]
+        outermost = {**around.outermost}
+        outermost.setdefault(function, invocation)
+        self.calls[invocation] = Invocation(function, (*around.path, invocation), outermost)
         self.stack.append([invocation, -1])
         self.flow.invocations[function] += 1
 
@@ -238,12 +249,7 @@ class Follower:
 
     def _touch(self, address: int, size: int) -> None:
         words = range(address // self.word, (address + size - 1) // self.word + 1)
-        for function, outermost in self._outermost(self.calls[self.stack[-1][0]].path):
-            self.flow.words[function].update(words)
-            self.flow.call_words[function, outermost].update(words)
-
-    def _functions(self, path: tuple[int, ...]) -> set[int]:
-        return {self.calls[invocation].function for invocation in path[1:]}
+        self.calls[self.stack[-1][0]].touched.update(words)
 
     def _chunks(self, address: int, size: int) -> Iterator[int]:
         yield from range(address // self.chunk, (address + size - 1) // self.chunk + 1)
@@ -253,8 +259,8 @@ class Follower:
             for at in self._chunks(address, size):
                 self.writer[at] = writer
                 self.reader.pop(at, None)
-                wrote = self.calls[writer].path if isinstance(writer, int) else ()
-                self.held[at], self.sent[at] = self._functions(wrote), set()
+                wrote = self.calls[writer].outermost if isinstance(writer, int) else ()
+                self.held[at], self.sent[at] = set(wrote), set()
             for word in range(address // self.word, (address + size - 1) // self.word + 1):
                 whole = address <= word * self.word and (word + 1) * self.word <= address + size
                 if block is not None or whole:
@@ -294,16 +300,15 @@ class Follower:
         if writer == me:
             self.flow.local[mine.function] += self.chunk
             return
-        known = isinstance(writer, int)
         source: int | str = self.calls[writer].function if isinstance(writer, int) else writer
         self.flow.transfers[source, mine.function] += self.chunk
         wrote = self.calls[writer].path if isinstance(writer, int) else ()
         read = self.calls[before].path if before is not None else ()
-        for function, outermost in self._outermost(mine.path):
+        for function, outermost in mine.outermost.items():
             if outermost not in wrote and outermost not in read:
                 self.flow.into[source, function] += self.chunk
-        if known:
-            for function, outermost in self._outermost(wrote):
+        if isinstance(writer, int):
+            for function, outermost in self.calls[writer].outermost.items():
                 if outermost not in mine.path:
                     self.flow.out[function, mine.function] += self.chunk
 
@@ -311,23 +316,14 @@ class Follower:
         """Count what comes to a function that has not had it, and goes to one that has not."""
         if writer == me:
             return
-        mine, known = self.calls[me], isinstance(writer, int)
+        mine = self.calls[me]
         source: int | str = self.calls[writer].function if isinstance(writer, int) else writer
         held, sent = self.held.setdefault(at, set()), self.sent.setdefault(at, set())
-        for function in self._functions(mine.path) - held:
+        for function in mine.outermost.keys() - held:
             self.flow.fetched[source, function] += self.chunk
-        held |= self._functions(mine.path)
-        for function, outermost in self._outermost(
-            self.calls[writer].path if known else ()  # type: ignore[index]
-        ):
+        held.update(mine.outermost)
+        wrote = self.calls[writer].outermost if isinstance(writer, int) else {}
+        for function, outermost in wrote.items():
             if outermost not in mine.path and (function, mine.function) not in sent:
                 self.flow.returned[function, mine.function] += self.chunk
                 sent.add((function, mine.function))
-
-    def _outermost(self, path: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-        seen = set()
-        for invocation in path[1:]:
-            function = self.calls[invocation].function
-            if function not in seen:
-                seen.add(function)
-                yield function, invocation

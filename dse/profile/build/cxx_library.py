@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-# Exceptions, strings and containers; streams, algorithms and threads; all else. Those that take
-# longest come first.
+# Exceptions, strings and containers; streams, algorithms and threads; all else. The slowest
+# sources come first.
 _FIRST = "string memory stdexcept hash functional new_helpers"
 _SECOND = (
     "locale algorithm ios.instantiations thread ios iostream ostream condition_variable charconv "

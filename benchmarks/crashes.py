@@ -23,7 +23,7 @@ def main() -> None:
     for search in given.searches:
         with tempfile.TemporaryDirectory() as folder:
             study = small(Path(folder), search)
-            for row in crashed([study], Path(folder), given.stride, whole=True):
+            for row in crashed([study], Path(folder), "--stride", str(given.stride), "--whole"):
                 print(f"{search}, {row['state']} run, {row['mode']}: {row['tried']} cuts")
                 print(*row["wrong"], sep="\n", end="")
                 tried, wrong = tried + row["tried"], wrong + len(row["wrong"])

@@ -36,11 +36,10 @@ def library(folder: Path) -> Path:
 
 
 def crashed(
-    studies: Iterable[Path], folder: Path, stride: int = 1, whole: bool = False
+    studies: Iterable[Path], folder: Path, *options: str
 ) -> list[dict[str, Any]]:
     """Run the driver in a process of its own; return a row for each study, state and mode."""
-    command = [sys.executable, "-m", "tests.crashing", *map(str, studies)]
-    command += ["--stride", str(stride), *(["--whole"] if whole else [])]
+    command = [sys.executable, "-m", "tests.crashing", *map(str, studies), *options]
     environment = os.environ | {"LD_PRELOAD": str(library(folder)), "TMPDIR": str(folder)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -87,6 +86,7 @@ class _Crashes:
             runs.report = lambda study, result, page, *_: _page(page)
         self._run, self._study = runs.run, read_study(path)
         self._work, self._told, self._out = work, work / "told", work / "out"
+        self._seen = work / "seen"
         self._faults = ctypes.CDLL(None)
         self._faults.faults_arm.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int]
         self._faults.faults_seen.restype = ctypes.c_long
@@ -121,24 +121,33 @@ class _Crashes:
 
         self._run(self._study, folder, 1, interrupt)
 
-    def at(self, template: Path, mode: str, n: int) -> tuple[bool, str]:
-        """Cut a run at its N-th operation; return whether there was one, and what went wrong."""
+    def _cut(self, template: Path, mode: str, n: int) -> int:
+        """Cut a run at its N-th operation in a fork; return how the fork ended."""
         shutil.rmtree(self._out, ignore_errors=True)
         if template.is_dir():
             shutil.copytree(template, self._out)
-        reached = self._work / "reached"
-        reached.unlink(missing_ok=True)
+        self._seen.unlink(missing_ok=True)
 
-        def cut() -> None:
+        def work() -> None:
             self._faults.faults_arm(str(self._out).encode(), n, MODES.index(mode))
             try:
                 self._run(self._study, self._out, 1)
             finally:
                 seen = self._faults.faults_seen()
                 self._faults.faults_arm(b"", 0, 0)
-                reached.write_text(str(seen))
+                self._seen.write_text(str(seen))
 
-        code = child(cut, self._told)
+        return child(work, self._told)
+
+    def count(self, template: Path) -> int:
+        """Return the number of operations of a run that nothing disturbs."""
+        if self._cut(template, "once", 0) != DONE:
+            raise AssertionError(self._told.read_text())
+        return int(self._seen.read_text())
+
+    def at(self, template: Path, mode: str, n: int) -> tuple[bool, str]:
+        """Cut a run at its N-th operation; return whether there was one, and what went wrong."""
+        code = self._cut(template, mode, n)
         first = self._told.read_text() if code in (TOLD, CRASHED) else ""
         if code == CRASHED:
             return True, f"a traceback: {first}"
@@ -149,8 +158,7 @@ class _Crashes:
         wrong = f"left {left}" if left else ""
         if (self._out / "front.csv").read_bytes() != self.whole:
             wrong = f"{first or code}; then another front"
-        there = not reached.is_file() or int(reached.read_text()) >= n
-        return there, wrong
+        return not self._seen.is_file() or int(self._seen.read_text()) >= n, wrong
 
     whole: bytes = b""
 
@@ -170,14 +178,20 @@ def _page(path: Path) -> dict[str, Any]:
     return {"short": []}
 
 
-def cut(crashes: _Crashes, state: str, mode: str, stride: int) -> dict[str, Any]:
-    """Cut runs at every operation, or every few; return how many, and what went wrong."""
-    template, n, tried, wrong, there = crashes.template(state), 1, 0, [], True
-    while there:
+def cut(crashes: _Crashes, state: str, mode: str, stride: int, cuts: int) -> dict[str, Any]:
+    """Cut runs at every operation, or every few; return how many, and what went wrong.
+
+    If there are to be so many cuts, they are spread over the operations, differently in each mode.
+    """
+    template, tried, wrong, first = crashes.template(state), 0, [], 1
+    operations = crashes.count(template)
+    if cuts:
+        stride = max(1, operations // cuts)
+        first += stride * (1 + MODES.index(mode)) // 4
+    for n in range(first, operations + 1, stride):
         there, problem = crashes.at(template, mode, n)
         tried += there
         wrong += [f"N = {n}: {problem}"] if problem else []
-        n += stride
     return {"state": state, "mode": mode, "tried": tried, "wrong": wrong}
 
 
@@ -186,6 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("studies", nargs="+", type=Path)
     parser.add_argument("--stride", type=int, default=1)
+    parser.add_argument("--cuts", type=int, default=0, help="so many instead")
     parser.add_argument("--whole", action="store_true", help="write the report as users have it")
     given = parser.parse_args()
     for path in given.studies:
@@ -194,7 +209,7 @@ def main() -> None:
             crashes.truth()
             for state in STATES:
                 for mode in MODES:
-                    row = cut(crashes, state, mode, given.stride)
+                    row = cut(crashes, state, mode, given.stride, given.cuts)
                     sys.stdout.write(json.dumps(row) + "\n")
                     sys.stdout.flush()
 

@@ -40,10 +40,10 @@ def test_an_interrupted_search_ends_as_if_nothing_had_been(
 @pytest.mark.parametrize("method", ["exhaustive", "NSGAIISampler"])
 def test_runs_that_are_cut_on_the_disk_end_with_the_same_front(method: str, tmp_path: Path) -> None:
     needs("cc")
-    rows = crashed([small(tmp_path, method)], tmp_path, stride=701)
+    rows = crashed([small(tmp_path, method)], tmp_path, "--cuts", "1")
     assert {row["state"] for row in rows} == {"new", "resumed", "finished"}
     assert {row["mode"] for row in rows} == {"once", "full", "kill"}
-    assert all(row["tried"] >= 1 for row in rows)
+    assert all(row["tried"] == 1 for row in rows)
     assert [wrong for row in rows for wrong in row["wrong"]] == []
 
 

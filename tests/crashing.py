@@ -35,9 +35,7 @@ def library(folder: Path) -> Path:
     return built
 
 
-def crashed(
-    studies: Iterable[Path], folder: Path, *options: str
-) -> list[dict[str, Any]]:
+def crashed(studies: Iterable[Path], folder: Path, *options: str) -> list[dict[str, Any]]:
     """Run the driver in a process of its own; return a row for each study, state and mode."""
     command = [sys.executable, "-m", "tests.crashing", *map(str, studies), *options]
     environment = os.environ | {"LD_PRELOAD": str(library(folder)), "TMPDIR": str(folder)}

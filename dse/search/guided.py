@@ -46,7 +46,6 @@ _FIRST_PER_AXIS = 2  # half of both misses the feasible part of `rotate`, twice 
 _POOL = 400  # neighbours one move away, two moves away, and of before, that are looked at
 _POOL_PER_DESIGN = 150  # of a generation, two moves away: one at a time, each design has new ones
 _GAPS = 0.5  # of a generation fills gaps in the front; the rest are the most probable designs
-_BLOCK = 256  # neighbours compared with the front at once
 _MIN_ERROR = 1e-9  # of the front's width
 _PARENTS = 16  # of which neighbours are looked at, as long as nothing is feasible
 ENDED = (
@@ -229,7 +228,7 @@ class _Guided:
         while len(rows) < min(count, len(pool)):
             if has_front:
                 errors = np.maximum(expected.error, _MIN_ERROR * surrogate.width)
-                merit = feasible * ndtr(_margin_to_front(expected.mean, errors, front))
+                merit = feasible * ndtr(distance_beyond(expected.mean, front, errors))
             else:
                 merit = expected.feasible
             if not rows:
@@ -245,13 +244,3 @@ class _Guided:
             front = np.concatenate([front, expected.mean[rows[-1:]]])
             expected.select(rows[-1])
         return np.array(rows), probability
-
-
-def _margin_to_front(mean: Array, error: Array, front: Array) -> Array:
-    """Return how many errors each expected design would have to be worse to be dominated."""
-    margin = np.empty(len(mean))
-    for low in range(0, len(mean), _BLOCK):
-        rows = slice(low, low + _BLOCK)
-        gaps = front - mean[rows, None]
-        margin[rows] = (gaps / error[rows, None]).max(axis=2).min(axis=1)
-    return margin

@@ -315,7 +315,10 @@ def _interval(series: Load, logs: Array, name: str) -> tuple[float, float]:
 
         inner, outer = 0.0, 1e-3
         while rise(outer) < 0.0:
-            inner, outer = outer, 2.0 * outer
+            # The loss is nearly a parabola, which has its root where this factor says.
+            factor = 1.1 / np.sqrt(max(1.0 - rise(outer) / rise(0.0), 1e-9))
+            most = 8.0 if outer < 0.1 else 2.0
+            inner, outer = outer, float(np.clip(factor, 2.0, most)) * outer
             if outer >= _FAR:
                 return side * np.inf
         return best + side * float(optimize.brentq(rise, inner, outer, xtol=1e-4 * outer))

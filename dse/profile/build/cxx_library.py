@@ -9,7 +9,6 @@ undefined. The environment keeps the parts if it may be written, else the user's
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import os
 import re
 import subprocess
@@ -85,6 +84,8 @@ def list_sources(zig: str, part: str) -> list[Path]:
 
 def _kept(zig: str, part: str) -> Path | None:
     """Return a part, built if it is missing; None if it cannot be built or kept."""
+    import importlib.metadata  # as long as all other imports of a compiler
+
     folder = f"libc++-{importlib.metadata.version('ziglang')}-{os.uname().machine}"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dse"
     places = [Path(sys.prefix, "share", "dse-accelerators", folder), cache / folder]

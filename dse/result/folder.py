@@ -71,7 +71,7 @@ def read_json(path: Path) -> dict[str, Any]:
             raise ValueError("it is not an object")
     except NotADirectoryError:
         source, message = path.parent, "is a file, not a run folder"
-        remedy = "name a folder: runs/NAME"
+        remedy = f"name the folder of a run, such as {default_folder(source.stem)}"
     except FileNotFoundError:
         source = path.parent
         message = f"is not a run folder: it has no {path.name}"

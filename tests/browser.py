@@ -145,3 +145,11 @@ def fill(chrome: Chrome, element: WebElement, text: str) -> None:
 def open_tab(chrome: Chrome, name: str) -> WebElement:
     click(chrome, chrome.find_element(By.ID, f"tab-{name}"))
     return chrome.find_element(By.ID, name)
+
+
+def download(chrome: Chrome, link: str, path: Path) -> Path:
+    """Click on a link, wait until its file is in the folder of downloads, and return the path."""
+    path.unlink(missing_ok=True)
+    click(chrome, chrome.find_element(By.ID, link))
+    WebDriverWait(chrome, 20, poll_frequency=0.05).until(lambda _: path.exists())
+    return path

@@ -86,12 +86,12 @@ def test_a_front_does_not_depend_on_cuts_nor_order(points: Floats, data: st.Data
 @pytest.mark.parametrize("whole_numbers", [True, False])
 def test_many_chunks_settle_and_use_its_pivots(whole_numbers: bool) -> None:
     rng = np.random.default_rng(1)
-    points = rng.random((20_000, 3))
-    points = points / np.linalg.norm(points, axis=1)[:, None] + rng.exponential(0.02, (20_000, 3))
+    points = rng.random((8_000, 3))
+    points = points / np.linalg.norm(points, axis=1)[:, None] + rng.exponential(0.02, (8_000, 3))
     if whole_numbers:
         points = np.round(points * 60)  # many ties and duplicates
     wanted = np.flatnonzero(_is_pareto_front(points, assume_unique_lexsorted=False))
-    for chunk in (500, 7_919, 20_000):
+    for chunk in (500, 3_001, 8_000):
         builder = FrontBuilder.empty(3, 3)
         for start in range(0, len(points), chunk):
             index = np.arange(start, min(start + chunk, len(points)))
@@ -148,7 +148,7 @@ def test_hypervolume_is_inclusion_exclusion(points: Floats, corner: int) -> None
     )
 
 
-@pytest.mark.parametrize("objectives", [6, 8, 10])
+@pytest.mark.parametrize("objectives", [6, 10])
 def test_hypervolume_of_large_fronts_in_many_objectives_is_near_and_answers(
     objectives: int,
 ) -> None:
@@ -157,7 +157,7 @@ def test_hypervolume_of_large_fronts_in_many_objectives_is_near_and_answers(
     points = rng.dirichlet(np.ones(objectives), 1_500)
     reference = np.ones(objectives)
     drawn = rng.random((20_000, objectives))
-    share = np.mean([(points <= x).all(axis=1).any() for x in drawn])
+    share = np.mean([np.logical_and.reduce(x[:, None] >= points.T).any() for x in drawn])
     assert hypervolume(points, reference) == pytest.approx(share, rel=0.02)
 
 

@@ -79,7 +79,7 @@ def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Visit]:
 @pytest.fixture(scope="session")
 def found() -> StudyResult:
     """Return the result of most tests; infeasible designs violate one of two constraints."""
-    made = result(4, 1_500)
+    made = result(4, 600)
     broken = made.designs.index[~made.designs["feasible"]].tolist()
     cuts = (
         Cut("utilization <= 0.85", len(broken), len(broken) - 9, tuple(broken[:-5])),

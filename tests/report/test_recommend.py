@@ -18,9 +18,9 @@ from dse.api import StudyResult
 from dse.evaluate.front import find_nash_design
 from dse.report.overview import Overview
 from dse.report.page import write_report
-from tests.browser import click, open_report
+from tests.browser import click, download, open_report
 from tests.report.examples import STUDY
-from tests.report.test_linked_browser import by_id, download
+from tests.report.test_linked_browser import by_id
 from tests.toy import written
 
 
@@ -87,7 +87,7 @@ def test_the_page_and_the_saved_study_recommend_as_the_run_does(
     design, role = chrome.execute_script(now)
     assert design != first.design
     assert role == "recommended"
-    path.write_text(download(chrome, "save-study", downloads / "study.toml"))
+    path.write_bytes(download(chrome, "save-study", downloads / "study.toml").read_bytes())
     again = dse.load(path).run(tmp_path / "run")
     assert again.answer().designs[0].design == design
     assert len(again.front) == len(result.front)
@@ -125,7 +125,7 @@ def test_preferences_are_followed_kept_in_the_address_and_saved_as_a_study(
     acceleration = int(front["acceleration"][after])
     assert f"acceleration {acceleration}, interface" in by_id(chrome, "sentence").text
 
-    saved = tomllib.loads(download(chrome, "save-study", downloads / "study.toml"))
+    saved = tomllib.loads(download(chrome, "save-study", downloads / "study.toml").read_text())
     assert saved.pop("recommend") == {
         "weights": {"area": 3},
         "require": ["speedup >= 8"],

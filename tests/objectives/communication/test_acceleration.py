@@ -194,9 +194,9 @@ def test_area_by_hand() -> None:
 
 
 def test_models_keep_the_contract() -> None:
-    check_model(offload_functions, fixed={"dataflow": EXCHANGE}, pairs=2_000)
+    check_model(offload_functions, fixed={"dataflow": EXCHANGE}, pairs=500)
     jpeg = Dataflows((load_dataflow(PROFILES / "jpeg.json"),))
-    check_model(idle_functions, fixed={"dataflow": jpeg}, pairs=200)
+    check_model(idle_functions, fixed={"dataflow": jpeg}, pairs=50)
 
 
 def test_what_is_not_there_is_nan() -> None:

@@ -130,7 +130,7 @@ def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
     evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **large}))
     plan = SearchSettings("bound", evaluator.space.size or 0, 1, 0, None, {}, 0.0)
     search = find_method("bound").start(Start(evaluator, plan, chunk=32_768))
-    for _ in itertools.islice(search.steps(), 40):
+    for _ in itertools.islice(search.steps(), 25):
         pass
     outcome = search.outcome()
     assert not outcome.complete

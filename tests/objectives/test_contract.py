@@ -17,7 +17,7 @@ MODELS = {
 SAMPLES = {
     "objectives.sharing:simulated_latency": 8,  # it simulates
     "objectives.sharing:call_crossing": 128,  # most are one element, or never
-    "objectives.sharing:call_percentiles": 4,  # a design takes milliseconds
+    "objectives.sharing:call_percentiles": 8,  # a design takes milliseconds
 }
 PAIRS = {"objectives.sharing:call_crossing": 15, "objectives.sharing:call_percentiles": 4}  # slow
 FIXED = {"schedule_period": 12.0}  # a schedule of a million slots takes seconds

@@ -14,6 +14,7 @@ import importlib.abc
 import importlib.metadata
 import importlib.util
 import inspect
+import os
 import pkgutil
 import sys
 import sysconfig
@@ -361,9 +362,9 @@ def _module_file(folder: Path, name: str) -> Path | None:
     """Return the file of a module below a folder, by its dotted name."""
     if not all(name.split(".")):
         return None
-    path = folder.joinpath(*name.split("."))
-    files = path.with_name(f"{path.name}.py"), path / "__init__.py"
-    return next((file for file in files if file.is_file()), None)
+    path = os.path.join(folder, *name.split("."))  # texts: a study asks for thousands of files
+    files = f"{path}.py", os.path.join(path, "__init__.py")
+    return next((Path(file) for file in files if os.path.isfile(file)), None)
 
 
 def _code_of(modules: Iterable[str]) -> set[Path]:
@@ -392,8 +393,8 @@ def _package_file(top: str, roots: list[Path], folder: Path, name: str) -> Path 
         return None if folder.resolve() in libraries else _module_file(folder, name)
     if head != top:
         return None
-    files = (_module_file(root, rest) if rest else root / "__init__.py" for root in roots)
-    return next((file for file in files if file is not None and file.is_file()), None)
+    files = (_module_file(root, rest or "__init__") for root in roots)
+    return next((file for file in files if file is not None), None)
 
 
 # Digests of functions of scripts

@@ -90,7 +90,7 @@ _OF_OBJECT = 20_000
 
 The address of an object is known only when the object before it has arrived. So the accelerator
 waits for the host's memory each time, about 1 µs over an expansion bus. That is a seventh of the
-time in which the host executes so many instructions. Functions that walk lists or trees have 8 to
+time in which the host executes so many instructions. Functions that walk lists or trees have 1 to
 10,190, others 48,710 or more (52 programs, docs/validation/programs.md).
 """
 
@@ -244,9 +244,9 @@ def _critical_path(profile: Profile, tree: CallTree, size: int) -> Array | None:
 
 def _walking(profile: Profile, tree: CallTree) -> dict[str, str]:
     """Return the functions that walk linked structures of the host, each with the reason."""
-    found = {}
-    calls = np.bincount(tree.function, tree.entries)
-    work = np.bincount(tree.function, tree.inclusive) / np.maximum(calls, 1.0)
+    found, size = {}, len(profile.functions)
+    calls = np.bincount(tree.function, tree.entries, size)
+    work = np.bincount(tree.function, tree.inclusive, size) / np.maximum(calls, 1.0)
     for i, function in enumerate(profile.functions):
         path = function.critical_path
         if path and path.linked_objects >= max(1.0, work[i] / _OF_OBJECT) * path.calls:

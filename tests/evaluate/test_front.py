@@ -148,7 +148,7 @@ def test_hypervolume_is_inclusion_exclusion(points: Floats, corner: int) -> None
     )
 
 
-@pytest.mark.parametrize("objectives", [6, 10])
+@pytest.mark.parametrize("objectives", [6, 8, 10])
 def test_hypervolume_of_large_fronts_in_many_objectives_is_near_and_answers(
     objectives: int,
 ) -> None:

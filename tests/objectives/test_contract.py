@@ -19,7 +19,7 @@ SAMPLES = {
     "objectives.sharing:call_crossing": 128,  # most are one element, or never
     "objectives.sharing:call_percentiles": 8,  # a design takes milliseconds
 }
-PAIRS = {"objectives.sharing:call_crossing": 15, "objectives.sharing:call_percentiles": 4}  # slow
+PAIRS = {"objectives.sharing:call_crossing": 15, "objectives.sharing:call_percentiles": 10}  # slow
 FIXED = {"schedule_period": 12.0}  # a schedule of a million slots takes seconds
 
 

@@ -228,8 +228,8 @@ def check_infeasible(chrome: Chrome, number: int, one: One) -> None:
 def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     chrome: Chrome, visit: Visit, one: One, downloads: Path
 ) -> None:
-    front = visit(result(6, 5_000)).front.designs
-    assert len(front) > 900
+    front = visit(result(6, 6_500)).front.designs
+    assert len(front) > 1_000
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")) < 10
     for which, name in (("x", "speedup"), ("y", "area")):
         Select(one(f"#axis-{which}")).select_by_visible_text(name)

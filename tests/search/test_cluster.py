@@ -93,7 +93,7 @@ def client(there: Processes) -> Iterator[Client]:
         yield connected_to
 
 
-@pytest.mark.parametrize("search", ["exhaustive", "evolution"])
+@pytest.mark.parametrize("search", ["exhaustive", "evolution", "guided"])
 def test_a_script_spreads_what_is_slow_and_workers_need_no_copy_of_its_study(
     search: str, client: Client, tmp_path: Path
 ) -> None:

@@ -167,17 +167,17 @@ def _runners_up(
     """Return by role the best design of each objective that differs in its variables."""
     front = result.front
     names = [n for n in study.evaluator.space.variables if n in front.designs]
-    seen = {tuple(front.designs.iloc[row][names])}
+    columns, numbers = [front.designs[n].to_numpy() for n in names], front.designs.index
+    seen = {tuple(column[row] for column in columns)}
     runners_up: dict[str, tuple[int, Objective]] = {}
     for i, objective in enumerate(result.objectives):
         best, _ = find_best(front.objectives, front.points, objective, among)
-        design = tuple(front.designs.iloc[best][names])
+        design = tuple(column[best] for column in columns)
         if front.points[row, i] == front.points[best, i] or design in seen:
             continue
         seen.add(design)
         word = "highest" if objective.direction == "maximize" else "lowest"
-        number = int(front.designs.index[best])
-        runners_up[f"{word} {word_name(objective.name)}"] = (number, objective)
+        runners_up[f"{word} {word_name(objective.name)}"] = (int(numbers[best]), objective)
     return dict(list(runners_up.items())[:_RUNNERS_UP])
 
 

@@ -289,7 +289,7 @@ class Front:
         """The sign of each objective: 1 to minimize, -1 to maximize."""
         return np.array([o.sign for o in self.objectives])
 
-    @property
+    @cached_property
     def points(self) -> Array:
         """The objectives as an array (designs, objectives), signed: lower is better."""
         values = self.designs[[o.name for o in self.objectives]].to_numpy(dtype=np.float64)

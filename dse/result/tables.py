@@ -6,6 +6,7 @@ import datetime
 import importlib.metadata
 import platform
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -351,8 +352,14 @@ def _provenance(
         "models": [model.name for model in study.evaluator.model_graph.models],
         "loaded": {path.name: sha256[:16] for path, sha256 in study.code.items()},
         "versions": {"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in packages},
+        | {name: _version(name) for name in packages},
     }
+
+
+@cache
+def _version(package: str) -> str:
+    """Return the version of a package, which is parsed from a file, once."""
+    return importlib.metadata.version(package)
 
 
 def make_front(study: ResolvedStudy, result: Result) -> Outcome:

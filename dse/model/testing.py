@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model.contract import Model
 from dse.model.pairs import propose_declarations, refute_declarations
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.units import is_unit
+
+_FEW = 2
+"""Elements that nearly always show that an input has an effect; then all are tried."""
 
 
 class DeclarationWarning(UserWarning):
@@ -83,7 +87,7 @@ def check_model(
     _in_domain(model, outputs)
     _parts_add_up(model, outputs)
     _whole_equals_parts(model, columns, outputs)
-    _nan_outside(model, columns, drawn, outputs)
+    _nan_outside(model, columns, drawn, outputs, samples)
     _each_input_matters(model, columns, drawn, outputs, rng)
     refute_declarations(model, fixed or {}, pairs, seed)
     for proposal in propose_declarations(model, fixed or {}, pairs, seed):
@@ -189,42 +193,47 @@ def _nan_outside(
     columns: Mapping[str, Any],
     drawn: Mapping[str, Quantity],
     outputs: Mapping[str, Array],
+    samples: int,
 ) -> None:
-    for name, quantity in drawn.items():
-        values = _just_outside(quantity)
-        most = columns[name].size - 1  # one element at least stays inside
-        for first in range(0, len(values), most):
-            _nan_at(model, columns, name, values[first : first + most], outputs)
+    """Check elements of which one input is outside its domain, in front of those inside.
 
-
-def _nan_at(
-    model: Model,
-    columns: Mapping[str, Any],
-    name: str,
-    values: list[float],
-    outputs: Mapping[str, Array],
-) -> None:
-    """Check that the first elements, of which an input is outside its domain, are NaN."""
-    count = len(values)
-    bad = dict(columns)
-    bad[name] = columns[name].copy()
-    bad[name][:count] = values
+    The former must be NaN, and have no effect on the latter.
+    """
     for leaf in model.leaves:
-        if name not in leaf.inputs:
-            continue
-        known = {**outputs, **bad}  # a part may take the output of another part
+        known = {**outputs, **columns}  # a part may take the output of another part
         given = {n: known[n] for n in leaf.inputs if n in known}
-        where = f"where {name} = {' or '.join(map(repr, values))}"
-        for output, value in _run(leaf, given, where).items():
-            made = np.broadcast_to(value, bad[name].shape)
-            for outside, one in zip(values, made, strict=False):
+        cases = [(n, x) for n, q in drawn.items() if n in given for x in _just_outside(q)]
+        if not cases:
+            continue
+        try:
+            found = leaf(_put_outside(given, cases, samples))
+        except Exception:
+            for name, value in cases:  # which one?
+                where = f"where {name} = {value!r}"
+                _run(leaf, _put_outside(given, [(name, value)], samples), where)
+            raise
+        for output, whole in found.items():
+            made = np.broadcast_to(whole, (len(cases) + samples,))
+            for (name, outside), one in zip(cases, made, strict=False):
                 assert np.isnan(one), (
                     f"{model.name}: '{output}' is not NaN where {name} = {outside!r}"
                 )
-            rest = np.broadcast_to(outputs.get(output, value), bad[name].shape)
-            assert np.array_equal(rest[count:], made[count:], equal_nan=True), (
+            inside = made[len(cases) :]
+            before = np.broadcast_to(outputs.get(output, inside), (samples,))
+            assert np.allclose(inside, before, rtol=1e-12, atol=0, equal_nan=True), (
                 f"{model.name}: '{output}' changes next to an element outside the domain"
             )
+
+
+def _put_outside(
+    given: Mapping[str, Any], cases: list[tuple[str, float]], samples: int
+) -> dict[str, Any]:
+    """Return the columns with an element per case in front, of which one input has a value."""
+    rows = np.concatenate([np.arange(len(cases)) % samples, np.arange(samples)])
+    columns = {n: v[rows] if np.shape(v) == (samples,) else v for n, v in given.items()}
+    for row, (name, value) in enumerate(cases):
+        columns[name][row] = value
+    return columns
 
 
 def _just_outside(quantity: Quantity) -> list[float]:
@@ -250,13 +259,29 @@ def _each_input_matters(
     outputs: Mapping[str, Array],
     rng: np.random.Generator,
 ) -> None:
+    finite = np.sum(np.broadcast_arrays(*map(np.isfinite, outputs.values())), axis=0)
+    every = np.arange(finite.size)
+    few = np.argsort(-finite, kind="stable")[:_FEW] if finite.ndim else every
     for name, quantity in drawn.items():
         if np.ptp(columns[name]) == 0.0:
             continue  # a domain of a single value
-        changed = model({**columns, name: quantity.draw(rng, columns[name].size)})
-        assert any(not np.array_equal(outputs[n], changed[n], equal_nan=True) for n in outputs), (
-            f"{model.name}: no output depends on '{name}'"
-        )
+        given = {**columns, name: quantity.draw(rng, columns[name].size)}
+        assert any(
+            _differ(
+                model, {n: v[rows] if n in drawn else v for n, v in given.items()}, outputs, rows
+            )
+            for rows in (few, every)
+        ), f"{model.name}: no output depends on '{name}'"
+
+
+def _differ(
+    model: Model, columns: Mapping[str, Any], outputs: Mapping[str, Array], rows: NDArray[np.intp]
+) -> bool:
+    """Return whether some output differs in some rows from what it was."""
+    return any(
+        not np.array_equal(before[rows] if before.ndim else before, after, equal_nan=True)
+        for before, after in ((outputs[n], value) for n, value in model(columns).items())
+    )
 
 
 def _parts_add_up(model: Model, outputs: Mapping[str, Array]) -> None:

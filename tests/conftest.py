@@ -30,6 +30,14 @@ def crypto_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "crypto"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _unsynced() -> Generator[None]:
+    """Let no file wait for the disk: tests end processes, but no test turns off the power."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 def pytest_collection_finish() -> None:
     """Let the collector of garbage pass by what stays to the end: modules and the tests.
 

@@ -129,7 +129,7 @@ def test_switch_points_of_slow_models_are_searched_on_demand() -> None:
     def simulator(*args: Any, **kwargs: Any) -> Any:
         outputs = machine(*args, **kwargs)
         for _ in range(np.size(outputs[0])):
-            sum(range(200_000))  # some ms of the processor
+            sum(range(100_000))  # some ms of the processor
         return outputs
 
     study, formulas = (dse.from_mapping(small(), {"machine": m}) for m in (simulator, machine))

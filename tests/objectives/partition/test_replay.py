@@ -28,7 +28,6 @@ from tests.profile.examples import (
 from tests.profile.reference import events
 
 PROGRAM = {
-    "fft": Example(("fft.c",), ("64", "1")),
     "jpeg": Example(("jpeg.c",)),
     "md5": Example(("md5.c",), ("500",)),
     "sor": Example(("sor.c",), ("8",)),

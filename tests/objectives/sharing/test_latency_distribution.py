@@ -29,7 +29,7 @@ def round_length(streams: int, depth: int, switch: int, period: int) -> int:
 def test_the_longest_period_of_its_domain_is_computed() -> None:
     longest = list_declarations(tail_latency)["schedule_period"]
     assert isinstance(longest, Quantity) and longest.high == LONGEST_TAIL_PERIOD
-    design = {"streams": 8, "pipeline_depth": 4, "context_switch": 4, "arrival_rate": 0.0}
+    design = {"streams": 8, "pipeline_depth": 4, "context_switch": 4, "arrival_rate": 5e5}
     fixed = {**design, "clock_period": 1e-8, "schedule_period": longest.high}
     check_model(tail_latency, fixed=fixed, samples=4)
     beyond = tail_latency(**{**fixed, "schedule_period": longest.high + 1})
@@ -108,7 +108,6 @@ def test_saturation_and_domain() -> None:
     assert np.all(found[2:] == np.inf)
     assert np.isnan(tail_latency(3, 4, 4, 1, 0.01, 1.0).latency_p99)
     assert np.isnan(tail_latency(8, 4, 4, 1025, 0.01, 1.0).latency_p99)
-    assert np.isfinite(tail_latency(64, 8, 100, 1024, 0.005, 1.0).latency_p99)
     with pytest.raises(ValueError, match="level is 99"):
         latency_quantile(8, 4, 4, 1, 0.01, 1.0, 99)
 

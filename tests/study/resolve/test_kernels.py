@@ -124,6 +124,7 @@ kernels = ["cbc", "ctr", "sha"]
 fed = { set_up = "1 us" }
 feeds = { size = 2048 }
 """
+FED_BYTES = CHAIN.replace("set_up", "size").replace("1 us", "1 B")
 KERNELS = {"cbc": (10000, 60e-6), "ctr": (8000, 50e-6), "sha": (11000, 40e-6)}
 ENGINES = {"small": (100e6, 1000), "big": (400e6, 3000), "huge": (1e9, 9000)}
 
@@ -355,15 +356,14 @@ def test_problems_have_their_place(
 
 
 @pytest.mark.parametrize(
-    ("kernels", "name", "value", "before", "after"),
+    ("kernels", "name", "value", "before", "after", "joint"),
     [
-        (("sha",), "rate", 5000.0, "rate = 11000", "rate = 5000"),
-        (("cbc",), "host", 30e-6, 'host = "60 us"', 'host = "30 us"'),
-        (("cbc", "ctr", "sha"), "set_up", 9e-6, 'set_up = "5 us"', 'set_up = "9 us"'),
+        (("sha",), "rate", 5000.0, "rate = 11000", "rate = 5000", ""),
+        (("cbc",), "host", 30e-6, 'host = "60 us"', 'host = "30 us"', SHARED),
+        (("cbc", "ctr", "sha"), "set_up", 9e-6, 'set_up = "5 us"', 'set_up = "9 us"', SHARED),
+        (("cbc", "ctr", "sha"), "set_up", 9e-6, 'set_up = "5 us"', 'set_up = "9 us"', FED_BYTES),
     ],
-)
-@pytest.mark.parametrize(
-    "joint", ["", SHARED, CHAIN.replace("set_up", "size").replace("1 us", "1 B")]
+    ids=["own", "shared engine", "of all", "chain"],
 )
 def test_varied_input_gives_the_options_of_a_study_with_that_value(
     tmp_path: Path,

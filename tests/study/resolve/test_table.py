@@ -64,7 +64,7 @@ def _front(points: np.ndarray, feasible: np.ndarray) -> set[int]:
     return front
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_front_is_that_of_brute_force(tmp_path: Path, seed: int) -> None:
     table = _random(1500, seed)
     more = """
@@ -256,9 +256,7 @@ def test_the_ranking_of_variables_is_their_fraction_of_the_variance(tmp_path: Pa
     assert area["depth"] == pytest.approx(explained, abs=0.03)
 
 
-@pytest.mark.parametrize(
-    "method", ["evolution", "guided", "TPESampler", "RandomSampler", "NSGAIISampler"]
-)
+@pytest.mark.parametrize("method", ["evolution", "guided", "NSGAIISampler"])
 def test_samplers_draw_rows_of_the_table(tmp_path: Path, method: str) -> None:
     table = _random(2000).dropna().reset_index(drop=True)
     more = f'[search]\nmethod = "{method}"\nevaluations = 150\nseed = 2\n'

@@ -52,7 +52,7 @@ from objectives.sharing.pace import (
     Pace,
     SetUpTime,
     TravelTime,
-    stream_interval,
+    find_pace,
 )
 from objectives.sharing.queue_percentiles import find_queue_percentiles
 from objectives.sharing.schedule import (
@@ -483,20 +483,16 @@ def call_pace(
     return Pace(*evaluate_each(arbitration.work_conserving, columns, slots_pace, queue_pace))
 
 
-def slots_pace(columns: Columns) -> tuple[Array, ...]:
-    """Return the pace of designs with fixed slots; the columns are as of :func:`call_pace`."""
+def slots_pace(columns: Columns, limit: Array | None = None) -> tuple[Array, ...]:
+    """Return the pace of designs with fixed slots; the columns are as of :func:`call_pace`.
+
+    With a limit, the pace is only on the right side of it.
+    """
     streams, depth, switch, chained, lanes, period, clock, elements, _, window, *way = columns
     own, further = _slots_of(streams, depth, switch, lanes, chained)
     set_up, travel, wait, load, *_ = way
-    pace = stream_interval(
-        *own,
-        period,
-        clock,
-        elements,
-        window,
-        *CallWay(set_up, travel + further * clock, wait, load),
-    )
-    return (np.asarray(pace.stream_interval),)
+    steps = CallWay(set_up, travel + further * clock, wait, load)
+    return (find_pace(Pipeline(*own), period, clock, elements, window, steps, limit),)
 
 
 def queue_pace(columns: Columns, limit: Array | None = None) -> tuple[Array, ...]:

@@ -193,5 +193,5 @@ def _is_slower(columns: Columns, size: Array, queued: bool) -> NDArray[np.bool_]
     pipeline = (streams, depth, switch, chained, lanes, period)
     rows = (*pipeline, clock, elements, offered / size, window, *way)
     host = c * power(size, b)
-    (pace,) = queue_pace(rows, limit=host) if queued else slots_pace(rows)
+    (pace,) = (queue_pace if queued else slots_pace)(rows, limit=host)
     return np.asarray(~(np.maximum(pace, link) <= host))

@@ -34,6 +34,8 @@ _MAX_KNOWN_PACES = 1 << 17
 """Designs whose pace is remembered: about 30 MB."""
 _ON_THE_SLOT = 1e-9
 """Clocks by which a call may come after a slot and still be in time, for rounding's sake."""
+_MARGIN = 1e-9
+"""Fraction by which a bound must be beyond a limit to decide: the followed mean is rounded."""
 _GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -114,29 +116,69 @@ def stream_interval(
     >>> [float(stream_interval(**design, calls_in_flight=q).stream_interval) for q in (1, 2)]
     [24.0, 12.0]
     """
+    return Pace(
+        find_pace(pipeline, schedule_period, clock_period, lane_elements, calls_in_flight, way)
+    )
+
+
+def find_pace(
+    pipeline: Pipeline,
+    schedule_period: Floats,
+    clock_period: Floats,
+    lane_elements: Floats,
+    calls_in_flight: Floats,
+    way: CallWay,
+    limit: Array | None = None,
+) -> Array:
+    """Return the interval of :func:`stream_interval` [s].
+
+    Where only the comparison with a limit [s] matters, a limit saves most of the work: the interval
+    is then only on the right side of it. Bounds decide most comparisons, so few calls are followed.
+    """
     length, away = make_schedule(*pipeline, schedule_period)
     clocks = [np.divide(time, clock_period) for time in way[:3]]
     columns = (length, away, pipeline.pipeline_depth, schedule_period, lane_elements)
     rows = np.broadcast_arrays(*columns, calls_in_flight, *clocks, way.link_utilization)
     shape = rows[0].shape
     table = np.array(rows, dtype=np.float64).reshape(len(rows), rows[0].size)
-    pace = _paces(table)
-    return Pace((pace.reshape(shape) * clock_period)[()])
+    pace = _paces(table, None if limit is None else np.divide(limit, clock_period).ravel())
+    return np.asarray((pace.reshape(shape) * clock_period)[()])
 
 
-def _paces(table: Array) -> Array:
+def _paces(table: Array, limit: Array | None) -> Array:
     length, away, depth, period, batch, window, set_up, travel, wait, _ = table
     slots = batch * length / period
     with np.errstate(invalid="ignore"):
         alone = set_up + travel + wait + slots + away * (1 - 1 / period) + depth
         pace: Array = np.maximum(set_up, slots)
-        followed = np.flatnonzero(np.isfinite(alone) & (alone > window * pace))
+        unknown = np.isfinite(alone) & (alone > window * pace)
+        if limit is not None:
+            shortest, longest = _bound_pace(table)
+            pace = np.maximum(pace, shortest)
+            unknown &= pace * (1 - _MARGIN) <= limit
+            unknown &= longest * (1 + _MARGIN) > limit
+    followed = np.flatnonzero(unknown)
     pace[np.isinf(alone)] = np.inf
     table = np.take(table, followed, axis=1)  # unlike table[:, followed], with contiguous rows
     first, same = _distinct(table)
     found = _find_paces(np.take(table, first, axis=1))
     pace[followed] = np.maximum(pace[followed], found[same])  # may be less by rounding
     return pace
+
+
+def _bound_pace(table: Array) -> tuple[Array, Array]:
+    """Return bounds of the mean clocks from end to end of calls that wait for the window.
+
+    A call ends at the earliest its set-up, travel and slots after the call that ends its window. It
+    ends at the latest the longest wait on the way and for its first slot after the last call: then
+    that call has left window and engine.
+    """
+    _, away, depth, period, batch, window, set_up, travel, wait, busy = table
+    steps = set_up + travel + batch * depth
+    turns = np.floor((batch - 1) / period)
+    on_the_way = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
+    longest = steps + on_the_way + depth + away * (turns + 2)
+    return (steps - _ON_THE_SLOT + away * turns) / window, longest
 
 
 _KNOWN_PACES: dict[bytes, float] = {}

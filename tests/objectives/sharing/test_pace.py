@@ -7,8 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from objectives.sharing import stream_interval
+from objectives.sharing.pace import CallWay, find_pace
+from objectives.sharing.schedule import Pipeline
 
 
 def interval_by_slots(
@@ -95,3 +98,23 @@ def test_designs_of_many_windows_are_followed_together_as_alone() -> None:
         for q, t in zip(window, travel, strict=True)
     ]
     assert found.tolist() == [*alone, *alone]
+
+
+def test_with_a_limit_the_pace_is_on_its_side() -> None:
+    rng = np.random.default_rng(2)
+
+    def whole(low: int, high: int) -> NDArray[np.float64]:
+        return rng.integers(low, high, 3000).astype(float)
+
+    pipeline, period, elements = (
+        Pipeline(whole(8, 64), whole(1, 9), 4.0),
+        whole(1, 32),
+        whole(1, 200),
+    )
+    clock, window, load = whole(1, 20) / 2, whole(1, 40), whole(0, 2) * whole(1, 90) / 100
+    way = CallWay(10 ** (whole(0, 400) / 100), 10 ** (whole(0, 400) / 100), 500 * load**2, load)
+    pace = find_pace(pipeline, period, clock, elements, window, way)
+    for factor in (0.01, 0.3, 0.7, 0.9, 0.99, 1 - 1e-6, 1 + 1e-6, 1.01, 1.1, 1.5, 3, 100):
+        limit = pace * factor
+        limited = find_pace(pipeline, period, clock, elements, window, way, limit)
+        np.testing.assert_array_equal(limited > limit, factor < 1)

@@ -40,7 +40,7 @@ from benchmarks.github_programs import SNAPSHOTS
 from dse.problems import InputError, Problem
 from dse.profile.command import ProfileOptions, build_program, profile_program
 from dse.profile.document import Profile
-from dse.profile.library.measure import build_plain_program
+from dse.profile.library.plain import build_plain_program
 
 PAGE = Path(__file__).parents[1] / "docs" / "validation" / "programs.md"
 LARGE, NEAR = 0.01, 0.05  # fractions of the instructions; relative difference

@@ -50,7 +50,8 @@ from dse.profile.document import (
 )
 from dse.profile.errors import NotMeasuredError, source_error
 from dse.profile.library.cpu_time import compile_clocks, measure_cpu_fraction
-from dse.profile.library.measure import build_plain_program, measure_instructions
+from dse.profile.library.measure import find_valgrind, measure_instructions
+from dse.profile.library.plain import build_plain_program
 from dse.profile.run.assembly import Assembly
 from dse.profile.run.inputs import keep_input
 from dse.profile.run.lines import add_lines
@@ -66,6 +67,10 @@ USUAL = CacheLevels(l1=32 << 10, l2=4 << 20, line=64, l1_ways=8, l2_ways=16)
 
 NARROW = 2**16 - 2
 """Blocks that fit in two bytes a cell of the shadow memory; more take four."""
+
+_REGION = re.compile(
+    r"(?P<start>[^.]+?)(?::(?P<first>\d+)(?P<to>-(?P<last>\d*))?)?(?:\.\.(?P<stop>.+))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,11 +320,11 @@ def _with_libraries(
     options, own = built.options, {f.symbol for f in profile.functions if not f.foreign}
     variables = environment(options.environment)
     try:
+        valgrind = find_valgrind()
         plain = build_plain_program(built.parts, built.toolchain, built.cxx, folder)
+        settings = options.arguments, options.limits, variables
         with given.open("rb") as stdin:
-            counts = measure_instructions(
-                plain, own, options.arguments, options.limits, variables, stdin, folder, progress
-            )
+            counts = measure_instructions(valgrind, plain, own, *settings, stdin, folder, progress)
     except NotMeasuredError as error:
         note = f"machine instructions were not counted: {error}"
         return profile.model_copy(update={"notes": (*profile.notes, note)})
@@ -397,6 +402,10 @@ def _check(options: ProfileOptions) -> None:
         problems.append(Problem("time limit", f"{seconds:g} s", "more than 0 s"))
     if memory is not None and memory <= 0:
         problems.append(Problem("memory limit", f"{memory} B", "more than 0 B"))
+    try:
+        _split_region(options.region or "main")
+    except ValueError as error:
+        problems.append(Problem("region", f"'{options.region}'", str(error)))
     for name in options.environment:
         if name not in os.environ:
             problems.append(Problem("environment", f"{name} is not set"))
@@ -432,16 +441,17 @@ def _number(name: str, tables: dict[str, Any]) -> int:
 
 def _region(region: str, tables: dict[str, Any]) -> tuple[int, int, int, int]:
     """Return the numbers of the region's functions and calls, as the runtime reads them."""
-    match = re.fullmatch(
-        r"(?P<start>[^.]+?)(?::(?P<first>\d+)(?P<to>-(?P<last>\d*))?)?"
-        r"(?:\.\.(?P<stop>.+))?",
-        region,
-    )
+    start, stop, first, last = _split_region(region)
+    return _number(start, tables), _number(stop, tables) if stop else -1, first, last
+
+
+def _split_region(region: str) -> tuple[str, str, int, int]:
+    """Return a region's functions and calls; raise ValueError with the allowed forms."""
+    match = _REGION.fullmatch(region)
     if not match:
-        raise source_error("profile", f"'{region}'", "f, f:3, f:3-5, f:3- or f..g", "region")
+        raise ValueError("f, f:3, f:3-5, f:3- or f..g")
     first = int(match["first"] or 1)
     last = int(match["last"] or 2**62) if match["to"] or not match["first"] else first
     if not 1 <= first <= last:
-        raise source_error("profile", f"'{region}'", "calls are counted from 1, upwards", "region")
-    stop = _number(match["stop"], tables) if match["stop"] else -1
-    return _number(match["start"], tables), stop, first, last
+        raise ValueError("calls are counted from 1, upwards")
+    return match["start"], match["stop"] or "", first, last

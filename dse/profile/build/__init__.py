@@ -16,6 +16,7 @@ In the order of the data's way:
 * ``resolvers``: indirect functions, which run before the runtime can count
 * ``threads``: copies of functions for threads that are not profiled
 * ``cxx_library``: the library of C++, and the command that links it
+* ``constants``: texts and tables of one build, as an object file
 * ``runtime_options``: the runtime of ``runtime/``: its settings, caches and compilation
 * ``idle``: the removal of hooks that the options do not need
 * ``elf``: sections, symbols and kinds of object files and archives, written without pages of zeros

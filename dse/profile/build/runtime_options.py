@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dse.problems import Problem
-from dse.profile.build.irtext import quote_name
+from dse.profile.build.constants import compile_constants
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.document import CacheLevels
 from dse.profile.errors import source_error
@@ -86,19 +86,11 @@ def compile_settings(
     texts : mapping of str to str
         By name in the runtime: the files that the program leaves.
     """
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
     table = ", ".join(f"i8 {int(each)}" for each in framed)
     lines = [f"@__dse_framed = hidden constant [{len(framed)} x i8] [{table}]"]
     table = ", ".join(f"i64 {each}" for each in region)
     lines.append(f"@__dse_region = hidden constant [{len(region)} x i64] [{table}]")
-    for name, text in texts.items():
-        size = len(text.encode()) + 1
-        lines.append(f'@__dse_{name} = hidden constant [{size} x i8] c"{quote_name(text)}\\00"')
-    machine = binding.Target.from_default_triple().create_target_machine(reloc="pic")
-    target.write_bytes(machine.emit_object(binding.parse_assembly("\n".join(lines))))
+    compile_constants(texts, target, lines)
 
 
 def compile_runtime(
@@ -108,6 +100,7 @@ def compile_runtime(
     command = [
         *toolchain.c,
         "-O2",
+        "-g0",  # zig would take a third more time for debug information
         "-fomit-frame-pointer",
         "-std=gnu11",
         "-fno-sanitize=all",

@@ -6,6 +6,7 @@ pair ``ziglang 0.17`` (clang 22) and ``llvmlite 0.50`` (LLVM 22) comes with the 
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import shutil
@@ -112,6 +113,7 @@ def _clang_commands() -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     return None
 
 
+@functools.cache
 def _version(command: tuple[str, ...]) -> str:
     said = subprocess.run(  # noqa: S603
         [*command, "--version"], capture_output=True, text=True, check=False

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dse.problems import InputError
 from dse.profile.build.build import load_modules
+from dse.profile.build.constants import compile_constants
 from dse.profile.build.elf import write_sparse
 from dse.profile.build.frontend import link_program
 from dse.profile.build.irtext import parse_module
@@ -22,7 +23,6 @@ from dse.profile.errors import NotMeasuredError
 
 _LINKED = 6  # pointers, each in the object that the one before leads to: longer than ways to rows
 _RUNTIME = Path(__file__).with_name("runtime.c")
-_SETTINGS = '__attribute__((visibility("hidden"))) const char __dse_result_file[] = {};\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,12 @@ def build_timed_program(
     parts: Parts, toolchain: Toolchain, cxx: bool, folder: Path
 ) -> TimedProgram:
     """Build a program in `folder`; raise NotMeasuredError if LLVM or the linker cannot."""
-    objects = folder / "times.runtime.o", folder / "times.o"
+    objects = [folder / f"times{part}.o" for part in ("", ".runtime", ".settings")]
     made = TimedProgram(folder / "times" / parts.name, folder / "times.txt")
     made.executable.parent.mkdir()
-    _compile_runtime(toolchain, made.result, objects[0])
-    command = [sys.executable, "-m", "dse.profile.critical_path.build", str(objects[1])]
+    _compile_runtime(toolchain, objects[1])
+    compile_constants({"result_file": str(made.result)}, objects[2])
+    command = [sys.executable, "-m", "dse.profile.critical_path.build", str(objects[0])]
     modules = json.dumps([str(path) for path in parts.modules])
     done = subprocess.run(command, input=modules, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
@@ -54,14 +55,12 @@ def build_timed_program(
     return made
 
 
-def _compile_runtime(toolchain: Toolchain, result: Path, target: Path) -> None:
-    settings = target.with_suffix(".h")
-    settings.write_text(_SETTINGS.format(json.dumps(str(result))))
-    command = [*toolchain.c, "-O2", "-std=gnu11", "-march=native", "-fPIC", "-fno-sanitize=all"]
+def _compile_runtime(toolchain: Toolchain, target: Path) -> None:
+    """Compile the runtime, which is the same for all programs: zig keeps the object."""
+    command = [*toolchain.c, "-O2", "-g0", "-std=gnu11", "-march=native", "-fPIC"]
     command += [f"-DDEPTH={DEPTH}", f"-DLOAD={LOAD}", f"-DSTORE={STORE}", "-fexceptions"]
-    command += [f"-DLINKED={_LINKED}"]
-    command += ["-funwind-tables", "-include", str(settings)]
-    command += ["-c", str(_RUNTIME), "-o", str(target)]
+    command += ["-fno-sanitize=all", f"-DLINKED={_LINKED}"]
+    command += ["-funwind-tables", "-c", str(_RUNTIME), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise NotMeasuredError(f"the runtime does not compile: {done.stderr.strip()}")

@@ -1,6 +1,7 @@
 """Runs of the plain program: instructions of its libraries, and CPU time of its threads.
 
 * ``attribution``: callgrind's costs, divided among the program's functions
-* ``measure``: the plain program, its build in a process, and its machine instructions by valgrind
+* ``plain``: the program without instrumentation, built in a process
+* ``measure``: its machine instructions, by valgrind
 * ``cpu_time``: a run with clocks, for the threads that were not profiled
 """

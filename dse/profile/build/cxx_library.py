@@ -42,7 +42,10 @@ _STANDARD_FLAGS = (
     *("-D_LIBCPP_HAS_NO_PRAGMA_SYSTEM_HEADER", "-faligned-allocation"),
 )
 _OWN = re.compile(r"-(?:nostdlib(?:\+\+)?|nodefaultlibs|stdlib=.*)")
-_UNDEFINED = re.compile(r"undefined [a-z ]*symbol: [^(\n]*\bstd::")
+# Of the library of C++: other languages have a std too.
+_UNDEFINED = re.compile(
+    r"undefined [a-z ]*symbol: [^(\n]*\bstd::(?:__|experimental\b|bad_|\w*exception)"
+)
 _STEP = 0.2  # seconds between looks at the compiler
 
 Link = Callable[[Sequence[str], Sequence[str]], tuple[int, str]]

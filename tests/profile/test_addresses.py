@@ -41,10 +41,13 @@ int main(int count, char **arguments) {
 }
 """
 SMALL = CACHES[1:2]
+CONFIGURED = (*CACHES[:2], *SMALL)
 MORE = "int more(int n) { static int kept[999] = {1}; return n ? more(n - 1) * kept[n] + 3 : 7; }\n"
 
 
-def profiled(folder: Path, caches: tuple[CacheLevels, ...] = SMALL, **settings: Any) -> Profile:
+def profiled(
+    folder: Path, caches: tuple[CacheLevels, ...] = CONFIGURED, **settings: Any
+) -> Profile:
     folder.mkdir(parents=True)
     options = ProfileOptions((source(folder, PROGRAM),), ("argument",), caches=caches, **settings)
     profile, _ = run_built(build_program(options, folder), options.arguments, b"")
@@ -54,25 +57,27 @@ def profiled(folder: Path, caches: tuple[CacheLevels, ...] = SMALL, **settings: 
     return profile
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    return profiled(tmp_path_factory.mktemp("addresses") / "plain")
+
+
 @needs_compiler
 def test_neither_folder_nor_environment_nor_other_code_changes_a_profile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plain: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The runtime's size depends on the processor, that of the start files on the C library."""
-    profile = profiled(tmp_path / "plain")
-    plain = profile.dumps()
-    read = {t.to: t.bytes for t in profile.transfers if t.source == "(input)"}
+    read = {t.to: t.bytes for t in plain.transfers if t.source == "(input)"}
     # an invocation counts a byte once: of the pointer and the argument's first letters in main, of
     # five letters in each of 21 calls
     assert read == {"main": 8 + 7, "deep": 21 * 5}
     more = source(tmp_path, MORE, "more.c")
-    assert profiled(tmp_path / "more", link_flags=(str(more),)).dumps() == plain
-    for length in (4000,):
-        monkeypatch.setenv("DSE_TEST_UNSEEN", "x" * length)
-        monkeypatch.setenv("DSE_TEST_VARIABLE", "x" * length)
-        folder = tmp_path / ("long" * 30) / str(length)
-        assert profiled(folder, environment=("DSE_TEST_VARIABLE",)).dumps() == plain
-        assert (folder / "out").read_bytes().endswith(b" 1\n")
+    monkeypatch.setenv("DSE_TEST_UNSEEN", "x" * 4000)
+    monkeypatch.setenv("DSE_TEST_VARIABLE", "x" * 4000)
+    folder = tmp_path / ("long" * 30)
+    other = profiled(folder, environment=("DSE_TEST_VARIABLE",), link_flags=(str(more),))
+    assert other.dumps() == plain.dumps()
+    assert (folder / "out").read_bytes().endswith(b" 1\n")
 
 
 PLACES = r"""
@@ -130,10 +135,11 @@ def test_no_option_moves_an_object_of_the_program(tmp_path: Path) -> None:
 
 
 @needs_compiler
-def test_what_a_cache_finds_does_not_depend_on_what_else_is_measured(tmp_path: Path) -> None:
-    alone = profiled(tmp_path / "alone", transfers=False)
-    again = profiled(tmp_path / "again", caches=(*CACHES[:2], *SMALL), chunk=4)
+def test_what_a_cache_finds_does_not_depend_on_what_else_is_measured(
+    plain: Profile, tmp_path: Path
+) -> None:
+    alone = profiled(tmp_path / "alone", SMALL, transfers=False)
     hits = [access.hits for access in alone.accesses]
-    assert [access.hits[1:2] for access in again.accesses] == hits
-    assert [access.hits[2:] for access in again.accesses] == hits
+    assert [access.hits[1:2] for access in plain.accesses] == hits
+    assert [access.hits[2:] for access in plain.accesses] == hits
     assert sum(each[0][1] + each[0][2] for each in hits) > 1000

@@ -14,7 +14,7 @@ from dse.problems import InputError
 from dse.profile.build.cxx_library import PARTS, link_cxx, list_sources
 from dse.profile.build.frontend import run_linker
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import ProfileOptions, build_program, profile_program
+from dse.profile.command import ProfileOptions, build_program
 from dse.profile.run.names import function_names
 from tests.needs import needs
 from tests.profile.examples import calls, needs_compiler, run_built, source
@@ -133,16 +133,14 @@ def test_ir_of_other_compilers_is_profiled_or_refused_in_a_line(tmp_path: Path) 
 def test_a_static_constant_without_a_definition_is_explained(tmp_path: Path) -> None:
     """The plain build works, as its optimizer needs no address of the constant."""
     text = """
-    #include <vector>
     struct Board { static const int INVALID = -1000; };
-    int main(int count, char **) { return std::vector<int>(count, Board::INVALID)[0] != -1000; }
+    int value(const int &given) { return given; }
+    int main() { return value(Board::INVALID) != -1000; }
     """
     program = source(tmp_path, text, "board.cpp")
     with pytest.raises(InputError, match="nothing defines Board::INVALID") as raised:
-        profile_program(ProfileOptions((program,), optimisation=2))
+        build_program(ProfileOptions((program,), optimisation=2), tmp_path)
     assert "declare it constexpr" in str(raised.value)
-    source(tmp_path, text.replace("static const ", "static constexpr "), "board.cpp")
-    assert profile_program(ProfileOptions((program,), optimisation=2)).run.exit_status == 0
 
 
 def test_names_of_cxx_keep_their_class_where_the_demangler_is_older_than_the_compiler() -> None:
@@ -160,26 +158,18 @@ def test_names_of_cxx_keep_their_class_where_the_demangler_is_older_than_the_com
     ]
 
 
-CONTAINERS = """
+STRINGS = """
 #include <cstdio>
-#include <map>
 #include <stdexcept>
 #include <string>
 int main() {
-    std::map<std::string, int> named{{"a", 1}};
-    try { named.at("b"); } catch (std::exception &error) { std::puts("none"); }
+    try { throw std::out_of_range(std::string(99, 'x')); }
+    catch (std::exception &error) { std::puts("none"); }
 }
 """
-STREAMS = """
-#include <algorithm>
-#include <iostream>
-#include <thread>
-#include <vector>
-int main() {
-    std::vector<int> numbers{3, 1, 2};
-    std::thread([&] { std::sort(numbers.begin(), numbers.end()); }).join();
-    std::cout << numbers[0] << numbers[1] << 2.5 << std::endl;
-}
+LOCKS = """
+#include <mutex>
+int main() { std::mutex mutex; std::lock_guard<std::mutex> held(mutex); }
 """
 
 
@@ -187,39 +177,50 @@ int main() {
 def test_the_library_of_cxx_is_built_once_and_as_far_as_a_program_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
-    toolchain = find_toolchain()
+    toolchain, program = find_toolchain(), tmp_path / "program"
     if toolchain.cxx[-1] != "c++":
         pytest.skip("the system's clang has its own library")
-    program, made = tmp_path / "program", tmp_path / "program.o"
-    used: tuple[list[str], list[Path]]
 
-    def link(compiler: Sequence[str], library: Sequence[str]) -> tuple[int, str]:
-        nonlocal used
-        used = list(compiler), [Path(name) for name in library if name.endswith(".a")]
-        line = [*compiler, *toolchain.baseline, "-O1", "-fno-sanitize=all", str(made), *library]
-        return run_linker([*line, "-o", str(program)])
-
-    def linked(text: str, *flags: str) -> tuple[int, list[str]]:
+    def compiled(name: str, text: str) -> Path:
+        made = tmp_path / f"{name}.o"
         command = [*toolchain.cxx, "-fno-sanitize=all", *toolchain.baseline, "-c", "-o", str(made)]
-        subprocess.run([*command, str(source(tmp_path, text, "a.cpp"))], check=True)
-        status, _ = link_cxx(toolchain.cxx, flags, link)
-        return status, [path.name for path in used[1]]
+        subprocess.run([*command, str(source(tmp_path, text, f"{name}.cpp"))], check=True)
+        return made
 
-    for text, output, parts in (
-        (CONTAINERS, b"none\n", ["first.a"]),
-        (STREAMS, b"122.5\n", ["first.a", "second.a"]),
-    ):
-        assert linked(text) == (0, parts)
-        assert subprocess.run([program], capture_output=True, check=True).stdout == output
-        assert {path.name for path in used[1][0].parent.iterdir()} == set(parts)
-        assert all(path.is_relative_to(tmp_path / "environment") for path in used[1])
-    times = [path.stat().st_mtime_ns for path in used[1]]
-    assert linked(STREAMS, "-O2") == (0, ["first.a", "second.a"])
-    assert [path.stat().st_mtime_ns for path in used[1]] == times
-    # A missing function of the program needs no more of the library.
-    missing = "#include <vector>\nint f(std::vector<int>); int main() { return f({1}); }"
-    assert linked(missing) == (1, ["first.a"])
+    def linked(made: Path) -> list[Path]:
+        used: list[Path] = []
+
+        def link(compiler: Sequence[str], library: Sequence[str]) -> tuple[int, str]:
+            used[:] = [Path(name) for name in library if name.endswith(".a")]
+            line = [*compiler, *toolchain.baseline, "-O1", "-fno-sanitize=all", str(made)]
+            return run_linker([*line, *library, "-o", str(program)])
+
+        assert link_cxx(toolchain.cxx, [], link) == (0, "")
+        assert [path.name for path in used] == ["first.a", "second.a"][: len(used)]
+        return used
+
+    strings, locks = compiled("strings", STRINGS), compiled("locks", LOCKS)
+    old, second = linked(locks)  # of the environment of the tests
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
+    [first] = linked(strings)
+    assert subprocess.run([program], capture_output=True, check=True).stdout == b"none\n"
+    assert first.is_relative_to(tmp_path / "environment")
+    assert [path.name for path in first.parent.iterdir()] == ["first.a"]
+    assert first.stat().st_size == old.stat().st_size
+    time = first.stat().st_mtime_ns
+    shutil.copy(second, first.parent)
+    assert linked(locks) == [first, first.with_name("second.a")]
+    assert first.stat().st_mtime_ns == time
+    # A function that the program lacks, or that is of another language, needs no more of it.
+    for name in ("f(std::__1::vector<int>)", "std::rt::lang_start"):
+        said, given = f"undefined symbol: {name}", list[Sequence[str]]()
+
+        def fail(_: Sequence[str], library: Sequence[str]) -> tuple[int, str]:
+            given.append(library)  # noqa: B023
+            return 1, said  # noqa: B023
+
+        assert link_cxx(toolchain.cxx, [], fail) == (1, said)
+        assert given == [[str(first), "-lunwind"]]
     assert link_cxx(toolchain.cxx, ["-nostdlib++"], lambda *given: (0, str(given))) == (
         0,
         str((toolchain.cxx, [])),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -156,40 +157,6 @@ ITERATIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
-    folder = tmp_path_factory.mktemp("kernels")
-    (folder / "given").write_text("42")
-    options = ProfileOptions(
-        (source(folder, KERNELS),), caches=(), critical_paths=True, libraries=False
-    )
-    with (folder / "given").open("rb") as given:
-        return profile_program(options, stdin=given, stdout=subprocess.DEVNULL)
-
-
-def path_of(profile: Profile, function: str) -> CriticalPath:
-    found = next(f.critical_path for f in profile.functions if f.name == function)
-    assert found is not None
-    return found
-
-
-@pytest.mark.parametrize("kernel", ITERATIONS)
-def test_parallelism_is_within_a_factor_of_two(profile: Profile, kernel: str) -> None:
-    count, cycles, work = ITERATIONS[kernel]
-    found = path_of(profile, kernel)
-    assert found.calls == 1
-    assert count * cycles * 0.9 <= found.length < 2 * count * cycles + 20  # a start and an end
-    assert work / 2 < found.work < 2 * work
-    assert work / count / cycles / 2 < found.work / found.length < 2 * work / count / cycles
-
-
-def test_engines_wait_for_serial_kernels_only(profile: Profile) -> None:
-    program = from_profile(profile)
-    limits = {name: verdict(program, name).factor_limit for name in ITERATIONS}
-    assert max(limits[name] for name in ("list_walk", "huffman")) < 3
-    assert min(limits[name] for name in ("gemm", "jacobi", "fft", "fir")) > 50
-
-
 DECODERS = r"""
 #include <stdint.h>
 #include <stdio.h>
@@ -219,12 +186,12 @@ static int by_pointer(void) {
     for (int i = 0; i < N; i++) symbols[i] = symbol(&at);
     return at;
 }
-static int next_bit(struct reader *r) { int b = bit(r->from, r->at); r->at++; return b; }
+static int one_bit(struct reader *r) { int b = bit(r->from, r->at); r->at++; return b; }
 static int by_structure(void) {
     struct reader r = {bytes, 0};
     for (int i = 0; i < N; i++) {
         unsigned code = 1;
-        do code = code << 1 | next_bit(&r); while (!table[code]);
+        do code = code << 1 | one_bit(&r); while (!table[code]);
         symbols[i] = table[code];
     }
     return r.at;
@@ -263,26 +230,9 @@ int main(void) {
     int all = nested() + by_pointer() + by_structure() + fields() + length(bytes) + tokens(bytes);
     searches();
     printf("%d %d %d\n", all, symbols[9], words[9]);
+    return 0;
 }
 """
-
-
-def test_positions_that_depend_on_data_wait_for_it(tmp_path: Path) -> None:
-    options = ProfileOptions(
-        (source(tmp_path, DECODERS),), caches=(), critical_paths=True, libraries=False
-    )
-    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    paths = {f.name: f.critical_path for f in profile.functions if f.critical_path}
-    parallelism = {name: path.work / path.length for name, path in paths.items() if path.length}
-    # a bit loads a byte and an entry of the table, and no other bit can overtake it
-    for name in ("nested", "by_pointer", "by_structure", "symbol", "length", "tokens"):
-        assert 1 <= parallelism[name] < 2.5, name
-    # a field waits for the length of the one before: a load, a mask, two sums and an address
-    assert 1000 * 3 < paths["fields"].length < 1000 * 7
-    assert parallelism["searches"] > 500  # each is serial, and waits for no other
-    program = from_profile(profile)
-    assert verdict(program, "nested").factor_limit < 2.5
-    assert verdict(program, "searches").factor_limit > 500
 
 
 LINKS = r"""
@@ -326,7 +276,7 @@ static long rows(long *const *row, int n) {
 }
 static long built(int n) { return list(chain(n)); }
 static void put(struct node *at) { for (; at; at = at->next) at->value++; }
-int main(int count, char **arguments) {
+int main(void) {
     struct node *given = chain(100), *circle = chain(4), *top = balanced(7);
     circle->next->next->next->next = circle;
     long *row[50], sum = 0;
@@ -337,28 +287,9 @@ int main(int count, char **arguments) {
         top->value++;
     }
     printf("%ld\n", sum);
+    return 0;
 }
 """
-
-
-@pytest.mark.parametrize("level", [0, 1])
-def test_objects_of_linked_structures_are_those_behind_six_pointers(
-    tmp_path: Path, level: int
-) -> None:
-    program = (source(tmp_path, LINKS),)
-    options = ProfileOptions(
-        program, caches=(), critical_paths=True, libraries=False, optimisation=level
-    )
-    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    linked = {f.name: f.critical_path.linked_objects for f in profile.functions if f.critical_path}
-    # the first node is an argument, and five pointers lead to the next five
-    assert linked["list"] == 3 * ((100 - 6) + (99 - 6) + (60 - 6))
-    assert linked["twice"] == linked["put"] == 3 * (100 - 6)
-    assert linked["tree"] == 3 * (2**8 - 2**6)  # two of eight levels: six pointers and seven
-    assert not any(linked[name] for name in ("ring", "rows", "built", "chain", "main"))
-    staying = from_profile(profile).staying
-    assert staying["tree"] == "walks linked structures of the host: 192 objects in a call"
-    assert not {"ring", "rows"} & set(staying)
 
 
 CALLS = r"""
@@ -367,7 +298,7 @@ CALLS = r"""
 #include <stdlib.h>
 static jmp_buf place;
 static unsigned next(unsigned x) { return 1664525u * x + 1013904223u; }
-static unsigned chain(unsigned x, int n) { return n ? chain(next(x), n - 1) : x; }
+static unsigned steps(unsigned x, int n) { return n ? steps(next(x), n - 1) : x; }
 static void deep(int n) { if (n) deep(n - 1); else longjmp(place, 1); }
 static int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 static unsigned apart(const unsigned *v, unsigned *w, int n) {
@@ -377,7 +308,7 @@ static unsigned apart(const unsigned *v, unsigned *w, int n) {
 int main(void) {
     static unsigned v[1000], w[1000];
     for (int i = 0; i < 1000; i++) v[i] = i;
-    unsigned r = chain(3, 8);
+    unsigned r = steps(3, 8);
     for (int k = 0; k < 3; k++) if (!setjmp(place)) deep(5);
     qsort(v, 1000, sizeof *v, below);
     r += apart(v, w, 1000);
@@ -387,40 +318,25 @@ int main(void) {
 """
 
 
-def test_calls_count_for_their_callers(tmp_path: Path) -> None:
-    options = ProfileOptions(
-        (source(tmp_path, CALLS),), caches=(), critical_paths=True, libraries=False
-    )
-    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    one = path_of(profile, "next").length / path_of(profile, "next").calls
-    assert one == 2.5  # a product and a sum
-    chain, apart = path_of(profile, "chain"), path_of(profile, "apart")
-    assert chain.calls == apart.calls == 1  # recursions belong to the outermost call
-    assert 8 * one <= chain.length < 8 * one + 10
-    assert one <= apart.length < one + 10
-    assert path_of(profile, "deep").calls == 3  # left by long jumps
-    assert path_of(profile, "below").calls > 1000  # from the library
-
-
 BYTES = r"""
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #define N 1000
 static uint8_t box[256], state[N], copy[N + 8], sums[N];
-__attribute__((noinline)) static void substitute(void) {
+static void substitute(void) {
     for (int i = 0; i < N; i++) state[i] = box[state[i]];
 }
-__attribute__((noinline)) static void moved(void) {
+static void moved(void) {
     substitute();
     memcpy(copy + 3, state, N);
     memmove(copy, copy + 3, N);
     for (int i = 0; i < N; i++) copy[i] = box[copy[i]];
 }
-__attribute__((noinline)) static void add(void) {
+static void add_bytes(void) {
     for (int i = 1; i < N; i++) sums[i] = sums[i] + sums[i - 1];
 }
-__attribute__((noinline)) static unsigned mixed(void) {
+static unsigned mixed(void) {
     unsigned all = 0;
     for (int i = 0; i < N; i += 4) {
         for (int k = 0; k < 4; k++) state[i + k] = box[state[i + k]];
@@ -434,7 +350,7 @@ __attribute__((noinline)) static unsigned mixed(void) {
     return all;
 }
 static const uint8_t first[16] = {3, 1, 4};
-__attribute__((noinline)) static void blocks(void) {
+static void blocks(void) {
     uint8_t block[16];
     for (int i = 0; i + 16 <= N; i += 16) {
         memcpy(block, first, 16);
@@ -444,20 +360,122 @@ __attribute__((noinline)) static void blocks(void) {
 }
 int main(void) {
     for (int i = 0; i < 256; i++) box[i] = 7 * i + 1;
-    substitute(); moved(); add(); blocks();
+    substitute(); moved(); add_bytes(); blocks();
     printf("%u %d %d\n", mixed(), copy[N - 1], sums[N - 1]);
     return 0;
 }
 """
 
 
-def test_a_byte_waits_for_no_byte_beside_it(tmp_path: Path) -> None:
-    options = ProfileOptions((source(tmp_path, BYTES),), caches=(), critical_paths=True)
-    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+PARTS = {
+    "kernels": KERNELS,
+    "decoders": DECODERS,
+    "links": LINKS,
+    "calls": CALLS,
+    "bytes": BYTES,
+}
+
+
+def timed(
+    sources: tuple[Path, ...], level: int = 1, given: IO[bytes] | int | None = None
+) -> Profile:
+    options = ProfileOptions(
+        sources, caches=(), critical_paths=True, libraries=False, optimisation=level
+    )
+    return profile_program(options, stdin=given, stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    """Profile all parts as one program, of a file for each."""
+    folder = tmp_path_factory.mktemp("parts")
+    sources = [
+        source(folder, text.replace("int main(", f"int {name}("), f"{name}.c")
+        for name, text in PARTS.items()
+    ]
+    declared = ", ".join(f"{name}(void)" for name in PARTS)
+    called = " + ".join(f"{name}()" for name in PARTS)
+    main = source(folder, f"int {declared};\nint main(void) {{ return {called}; }}", "main.c")
+    (folder / "given").write_text("42")
+    with (folder / "given").open("rb") as given:
+        profile = timed((main, *sources), given=given)
+    assert profile.run.exit_status == 20  # of `calls`; the others return 0
+    return profile
+
+
+def path_of(profile: Profile, function: str) -> CriticalPath:
+    found = next(f.critical_path for f in profile.functions if f.name == function)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("kernel", ITERATIONS)
+def test_parallelism_is_within_a_factor_of_two(profile: Profile, kernel: str) -> None:
+    count, cycles, work = ITERATIONS[kernel]
+    found = path_of(profile, kernel)
+    assert found.calls == 1
+    assert count * cycles * 0.9 <= found.length < 2 * count * cycles + 20  # a start and an end
+    assert work / 2 < found.work < 2 * work
+    assert work / count / cycles / 2 < found.work / found.length < 2 * work / count / cycles
+
+
+def test_engines_wait_for_serial_kernels_only(profile: Profile) -> None:
+    program = from_profile(profile)
+    limits = {name: verdict(program, name).factor_limit for name in ITERATIONS}
+    assert max(limits[name] for name in ("list_walk", "huffman")) < 3
+    assert min(limits[name] for name in ("gemm", "jacobi", "fft", "fir")) > 50
+
+
+def test_positions_that_depend_on_data_wait_for_it(profile: Profile) -> None:
+    paths = {f.name: f.critical_path for f in profile.functions if f.critical_path}
+    parallelism = {name: path.work / path.length for name, path in paths.items() if path.length}
+    # a bit loads a byte and an entry of the table, and no other bit can overtake it
+    for name in ("nested", "by_pointer", "by_structure", "symbol", "length", "tokens"):
+        assert 1 <= parallelism[name] < 2.5, name
+    # a field waits for the length of the one before: a load, a mask, two sums and an address
+    assert 1000 * 3 < paths["fields"].length < 1000 * 7
+    assert parallelism["searches"] > 500  # each is serial, and waits for no other
+    program = from_profile(profile)
+    assert verdict(program, "nested").factor_limit < 2.5
+    assert verdict(program, "searches").factor_limit > 500
+
+
+def check_links(profile: Profile) -> None:
+    """Compare objects of linked structures with those behind six pointers."""
+    linked = {f.name: f.critical_path.linked_objects for f in profile.functions if f.critical_path}
+    # the first node is an argument, and five pointers lead to the next five
+    assert linked["list"] == 3 * ((100 - 6) + (99 - 6) + (60 - 6))
+    assert linked["twice"] == linked["put"] == 3 * (100 - 6)
+    assert linked["tree"] == 3 * (2**8 - 2**6)  # two of eight levels: six pointers and seven
+    assert not any(linked[name] for name in ("ring", "rows", "built", "chain", "main"))
+    staying = from_profile(profile).staying
+    assert staying["tree"] == "walks linked structures of the host: 192 objects in a call"
+    assert not {"ring", "rows"} & set(staying)
+
+
+def test_objects_of_linked_structures_are_those_behind_six_pointers(
+    profile: Profile, tmp_path: Path
+) -> None:
+    check_links(profile)
+    check_links(timed((source(tmp_path, LINKS),), level=0))
+
+
+def test_calls_count_for_their_callers(profile: Profile) -> None:
+    one = path_of(profile, "next").length / path_of(profile, "next").calls
+    assert one == 2.5  # a product and a sum
+    steps, apart = path_of(profile, "steps"), path_of(profile, "apart")
+    assert steps.calls == apart.calls == 1  # recursions belong to the outermost call
+    assert 8 * one <= steps.length < 8 * one + 10
+    assert one <= apart.length < one + 10
+    assert path_of(profile, "deep").calls == 3  # left by long jumps
+    assert path_of(profile, "below").calls > 1000  # from the library
+
+
+def test_a_byte_waits_for_no_byte_beside_it(profile: Profile) -> None:
     # a load of the state and one of the table, a store, addresses
     assert 5 <= path_of(profile, "substitute").length / 2 < 7
     assert 10 <= path_of(profile, "moved").length < 20  # two such passes
-    assert path_of(profile, "add").length >= 999 * 0.5  # each sum waits for the one before
+    assert path_of(profile, "add_bytes").length >= 999 * 0.5  # each sum waits for the one before
     assert path_of(profile, "blocks").length < 20  # none waits for the block before
     mixed = path_of(profile, "mixed").length  # a sum of words, which wait for all of their bytes
     assert 250 * 0.5 < mixed < 250 * 0.5 + 30
@@ -473,8 +491,6 @@ def test_a_run_that_fails_the_second_time_leaves_a_note(tmp_path: Path) -> None:
         fclose(fopen("%s", "w"));
     }"""
     mark = tmp_path / "mark"
-    path = source(tmp_path, text % (mark, mark))
-    options = ProfileOptions((path,), caches=(), critical_paths=True, libraries=False)
-    profile = profile_program(options, stdin=subprocess.DEVNULL)
+    profile = timed((source(tmp_path, text % (mark, mark)),))
     assert all(function.critical_path is None for function in profile.functions)
     assert any("critical paths were not measured" in note for note in profile.notes)

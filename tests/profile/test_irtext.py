@@ -63,7 +63,7 @@ def called(instruction: Any, operands: list[Any]) -> str:
 
 @pytest.mark.parametrize(
     ("name", "level"),
-    [("unusual", 0), ("constructs.c", 0), ("dispatch.c", 1), ("shapes.cpp", 1)],
+    [("unusual", 0), ("constructs.c", 0), ("shapes.cpp", 1)],
 )
 def test_names_calls_and_phi_nodes_are_those_of_llvm(name: str, level: int, tmp_path: Path) -> None:
     if name == "unusual":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from dse.profile.command import ProfileOptions, build_program
 from dse.profile.document import CacheLevels, Profile
-from tests.profile.examples import needs_compiler, profile_text, run_built, source
+from tests.profile.examples import calls, needs_compiler, profile_text, run_built, source
 
 pytestmark = needs_compiler
 
@@ -106,6 +104,7 @@ int main(int n, char **a) {
 """
 
 CXX = r"""
+#include <cstdio>
 #define EACH(i, n) for (int i = 0; i < n; i++)
 struct box { int v[10]; box() {} box(const box &o) { EACH(i, 10) v[i] = o.v[i]; } };
 static void fill(box &b) { EACH(i, 10) b.v[i] = i; }
@@ -117,7 +116,20 @@ static int take_error(int k) {
     try { raise_error(k); } catch (const error &e) { for (int v : e.v) r += v; }
     return r;
 }
-int main(int n, char **) { box b; fill(b); return (take(b) + take(b) + take_error(n)) & 1; }
+struct loud {
+    int value;
+    loud(int given) : value(given) { std::printf("made %d\n", value); }
+    ~loud() { std::printf("gone %d\n", value); }
+};
+static loud first(7), second(8);
+template <typename T> struct holder { static loud one; };
+template <typename T> loud holder<T>::one(9);
+int main(int n, char **) {
+    std::printf("main %d\n", first.value + holder<int>::one.value);
+    box b;
+    fill(b);
+    return (take(b) + take(b) + take_error(n)) & 1;
+}
 """
 
 CACHE = CacheLevels(l1=32 << 10, l2=4 << 20, line=64, l1_ways=8, l2_ways=16)
@@ -153,6 +165,8 @@ def test_bytes_of_values_that_c_copies(profile: Profile) -> None:
         ("inner", "take_nested"): 40,
     }
     assert {pair: found.get(pair, 0) for pair in expected} == expected
+    # sums of lanes are carried in a register only where there are registers
+    assert bool(profile.chains) == (profile.program.optimisation > 0)
 
 
 def test_new_zeros_cost_no_access(profile: Profile) -> None:
@@ -167,12 +181,30 @@ def test_new_zeros_cost_no_access(profile: Profile) -> None:
     assert 16 <= misses["calloc"] <= 2 * 17  # twice 1,000 B
 
 
-def test_bytes_of_objects_that_cxx_copies(tmp_path: Path) -> None:
-    path = source(tmp_path, CXX, "program.cpp")
-    found = moved(run_built(build_program(ProfileOptions((path,)), tmp_path), (), b"")[0])
+@pytest.fixture(scope="module")
+def cxx(tmp_path_factory: pytest.TempPathFactory) -> tuple[Profile, bytes]:
+    folder = tmp_path_factory.mktemp("cxx")
+    path = source(folder, CXX, "program.cpp")
+    return run_built(build_program(ProfileOptions((path,)), folder), (), b"")
+
+
+def test_bytes_of_objects_that_cxx_copies(cxx: tuple[Profile, bytes]) -> None:
+    found = moved(cxx[0])
     expected = {
         ("fill(box&)", "box::box(box const&)"): 2 * 40,  # two calls
         ("box::box(box const&)", "take(box)"): 2 * 40,
         ("raise_error(int)", "take_error(int)"): 40,
     }
     assert {pair: found.get(pair, 0) for pair in expected} == expected
+
+
+def test_static_objects_are_made_and_destroyed(cxx: tuple[Profile, bytes]) -> None:
+    profile, output = cxx
+    assert profile.run.complete
+    lines = output.decode().splitlines()
+    assert sorted(lines) == sorted(
+        ["main 16", *(f"{word} {i}" for i in (7, 8, 9) for word in ("made", "gone"))]
+    )
+    assert lines.index("made 7") < lines.index("made 8") < lines.index("main 16")
+    assert lines.index("main 16") < lines.index("gone 8") < lines.index("gone 7")
+    assert calls(profile)["loud::~loud()"] == 3

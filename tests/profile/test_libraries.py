@@ -10,20 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from dse.profile.command import ProfileOptions, profile_program
-from dse.profile.document import LibraryWork
+from dse.profile.command import ProfileOptions, build_program, profile_program
+from dse.profile.document import LibraryWork, Profile
 from dse.profile.document.callgrind import CallCosts, CallgrindCosts, read_callgrind_costs
 from dse.profile.library.attribution import LibraryCode, attribute_library
 from dse.profile.run.inputs import keep_input
 from dse.profile.show.text import describe_library
 from objectives.communication import Dataflows, accelerator_area, from_profile, verdict
 from tests.needs import needs
-from tests.profile.examples import needs_compiler, source
+from tests.profile.examples import needs_compiler, run_built, source
 
 PROGRAM = r"""
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 static double shade(int n) {
     double s = 0;
     for (int i = 0; i < n; i++) s += sin(i * 0.01) * cos(i * 0.02);
@@ -37,7 +38,28 @@ static long filter(const int *v, int n) {
 static long ladder(int n) { return n ? 3 * ladder(n - 1) + n : 1; }
 static int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 static void sort(int *v, int n) { qsort(v, n, sizeof *v, below); }
-int main(void) {
+/* Conversions and random numbers, which no accelerator computes. */
+static char text[64], copies[64 * 400];
+static int noise[4000];
+static void scatter(void) { for (int i = 0; i < 4000; i++) noise[i] = rand(); }
+static void convert(int i) { sprintf(text, "%1.15g", i * 1.1); }
+static void table(void) {
+    for (int i = 0; i < 400; i++) { convert(i); memcpy(copies + 64 * i, text, 64); }
+}
+static unsigned mix(void) {
+    unsigned r = 1;
+    for (int i = 0; i < 400; i++) {
+        memmove(copies + 64, copies, 64 * 399);
+        for (int k = 0; k < 100; k++) r = r * 31 + copies[64 * 399 + k % 64];
+    }
+    return r;
+}
+/* Mathematics, for which hardware is known. */
+static double waves[4000], powers[400];
+static void wave(int i) { waves[i] = sin(i); }
+static void signal(void) { for (int i = 0; i < 4000; i++) wave(i); }
+static void both(void) { for (int i = 0; i < 400; i++) powers[i] = exp(sin(i)) + floor(i * 0.3); }
+static void numbers(void) {
     int n = 5000, *v = malloc(n * sizeof *v);
     for (int i = 0; i < n; i++) v[i] = (i * 7919) % 1000;
     double s = shade(n); long t = 0;
@@ -46,7 +68,22 @@ int main(void) {
     t += ladder(500);
     printf("%f %ld %d\n", s, t, v[7]);
 }
+int main(void) {
+    numbers(); table(); signal(); scatter(); both();
+    printf("%u %f %d %f\n", mix(), waves[7], noise[7], powers[7]);
+}
 """
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    needs("valgrind")
+    path = source(tmp_path_factory.mktemp("libraries"), PROGRAM)
+    profile = profile_program(ProfileOptions((path,)), stdout=subprocess.DEVNULL)
+    assert profile.run.libraries_counted
+    assert not profile.notes
+    assert "of the instructions" in describe_library(profile)
+    return profile
 
 
 def callgrind(program: Path, folder: Path) -> CallgrindCosts:
@@ -58,14 +95,10 @@ def callgrind(program: Path, folder: Path) -> CallgrindCosts:
 
 
 @needs_compiler
-def test_work_of_libraries_is_that_of_another_build(tmp_path: Path) -> None:
-    needs("valgrind", "cc")
+def test_work_of_libraries_is_that_of_another_build(profile: Profile, tmp_path: Path) -> None:
+    (cc,) = needs("cc")
     path = source(tmp_path, PROGRAM)
-    profile = profile_program(
-        ProfileOptions((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
-    assert profile.run.libraries_counted
-    subprocess.run(["cc", "-O1", "-fno-inline", path, "-o", tmp_path / "native", "-lm"], check=True)
+    subprocess.run([cc, "-O1", "-fno-inline", path, "-o", tmp_path / "native", "-lm"], check=True)
     costs = callgrind(tmp_path / "native", tmp_path)
     costs.own["ladder"] += costs.own.get("ladder'2", 0.0)  # recursive calls
     called = dict.fromkeys(costs.own, 0.0)
@@ -81,60 +114,25 @@ def test_work_of_libraries_is_that_of_another_build(tmp_path: Path) -> None:
         assert counts[name] == pytest.approx(costs.own[name], rel=0.25)  # of another compiler
 
     program = from_profile(profile)
-    own = {name: costs.own[name] + called[name] for name in ("shade", "main")}
-    expected = own["shade"] / own["main"]
-    assert verdict(program, "shade").share == pytest.approx(expected, rel=0.15)
+    own = {name: costs.own[name] + called[name] for name in ("shade", "numbers")}
+    shares = [verdict(program, name).share for name in own]
+    assert shares[0] / shares[1] == pytest.approx(own["shade"] / own["numbers"], rel=0.15)
     assert {"shade", "filter"} <= set(program.candidates)
 
 
-CONVERSIONS = r"""
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-static char text[64], copies[64 * 400];
-static int noise[4000];
-static void scatter(void) { for (int i = 0; i < 4000; i++) noise[i] = rand(); }
-static double waves[4000];
-static void convert(int i) { sprintf(text, "%1.15g", i * 1.1); }
-static void table(void) {
-    for (int i = 0; i < 400; i++) { convert(i); memcpy(copies + 64 * i, text, 64); }
-}
-static void wave(int i) { waves[i] = sin(i); }
-static void signal(void) { for (int i = 0; i < 4000; i++) wave(i); }
-static unsigned mix(void) {
-    unsigned r = 1;
-    for (int i = 0; i < 400; i++) {
-        memmove(copies + 64, copies, 64 * 399);
-        for (int k = 0; k < 100; k++) r = r * 31 + copies[64 * 399 + k % 64];
-    }
-    return r;
-}
-int main(void) {
-    table(); signal(); scatter();
-    printf("%u %f %d\n", mix(), waves[7], noise[7]);
-}
-"""
-
-
 @needs_compiler
-def test_conversions_and_random_numbers_keep_their_callers_on_the_host(tmp_path: Path) -> None:
-    needs("valgrind")
-    path = source(tmp_path, CONVERSIONS)
-    profile = profile_program(
-        ProfileOptions((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
+def test_conversions_and_random_numbers_keep_their_callers_on_the_host(profile: Profile) -> None:
     program = from_profile(profile)
     for name in ("table", "convert", "scatter"):
         why = r"\d[\d.]* % of its work is in libc\.so\.6, which was not profiled"
         assert re.fullmatch(why, program.staying[name]), name
     # memmove is followed, and computes nothing; hardware for a sine is known
-    assert set(program.candidates) == {"mix", "signal", "wave"}
+    assert {"mix", "signal", "wave"}.isdisjoint(program.staying)
     (mix,) = (f for f in profile.functions if f.name == "mix")
     assert program.computation[program.position("mix")] == mix.computation
     assert sum(each.instructions for each in mix.libraries) > 0.2 * mix.computation
     included = program.including(["convert"]).candidates
-    assert set(included) == {"convert", "table", "mix", "signal", "wave"}
+    assert set(included) == {*program.candidates, "convert", "table"}
     other = LibraryWork(library="libz.so.1", instructions=10**9)
     functions = tuple(
         f.model_copy(update={"libraries": (other,)}) if f.name == "mix" else f
@@ -144,36 +142,13 @@ def test_conversions_and_random_numbers_keep_their_callers_on_the_host(tmp_path:
     assert "% of its work is in libz.so.1, which was not profiled" in moved.staying["mix"]
 
 
-MATHEMATICS = r"""
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-static double waves[400], floors[4000];
-static int numbers[4000];
-static int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
-static void sort(void) { qsort(numbers, 4000, sizeof *numbers, below); }
-static void both(void) { for (int i = 0; i < 400; i++) waves[i] = exp(sin(i)) + floor(i * 0.3); }
-static void down(void) { for (int i = 0; i < 4000; i++) floors[i] = sin(floors[i] + i); }
-int main(void) {
-    for (int i = 0; i < 4000; i++) numbers[i] = i * 7919 % 4001;
-    both(); down(); sort();
-    printf("%f %f %d\n", waves[7], floors[7], numbers[7]);
-}
-"""
-
-
 @needs_compiler
-def test_mathematics_goes_with_its_callers_and_has_an_area(tmp_path: Path) -> None:
-    needs("valgrind")
-    path = source(tmp_path, MATHEMATICS)
-    profile = profile_program(
-        ProfileOptions((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
+def test_mathematics_goes_with_its_callers_and_has_an_area(profile: Profile) -> None:
     program = from_profile(profile)
-    assert {"both", "down"} <= set(program.candidates)
+    assert {"both", "wave"} <= set(program.candidates)
     assert "libc.so.6" in program.staying["sort"]  # its work is in qsort
     programs, costs = Dataflows((program,)), {"computation_factor": 1.0, "instruction_area": 1.0}
-    for name, functions in (("both", 2), ("down", 1)):  # floor is an instruction of the caller
+    for name, functions in (("both", 2), ("wave", 1)):  # floor is an instruction of the caller
         area = accelerator_area(programs, programs.selection([name]), **costs).area_engine
         assert area == program.code[program.position(name)] + 50 * functions
 
@@ -183,32 +158,29 @@ LONG = r"""
 #include <stdlib.h>
 static int v[100000];
 static int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
-int main(void) {
+int main(int count, char **given) {
     unsigned s = 1;
-    for (int k = 0; k < 10; k++)
+    for (int k = 0; k < 4; k++)
         for (int i = 0; i < 100000; i++) { s = s * 1664525u + 1013904223u; v[i] = s >> 8; }
-    qsort(v, CALLED, sizeof *v, below);
+    qsort(v, count > 1 ? atoi(given[1]) : 0, sizeof *v, below);
     printf("%d\n", v[7]);
 }
 """
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("called", "transfers", "again"), [(0, True, False), (100000, True, True), (9, False, False)]
-)
-def test_a_program_runs_again_only_if_libraries_may_matter(
-    tmp_path: Path, called: int, transfers: bool, again: bool
-) -> None:
-    """Printing is a call in ten million instructions; a single call of qsort is most of them."""
-    needs("valgrind")
-    path = source(tmp_path, LONG.replace("CALLED", str(called)))
-    options = ProfileOptions((path,), caches=(), transfers=transfers)
-    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    assert profile.run.libraries_counted == again
-    assert not profile.notes
-    shown = "of the instructions" if again else "too few to count" if transfers else "not counted"
-    assert shown in describe_library(profile)
+def test_a_program_runs_again_only_if_libraries_may_matter(tmp_path: Path) -> None:
+    """Printing is a call in millions of instructions; a call of qsort may be most of them."""
+    built = build_program(ProfileOptions((source(tmp_path, LONG),), caches=()), tmp_path)
+    few, _ = run_built(built, (), b"")
+    assert not few.libraries_matter
+    assert "too few to count" in describe_library(few)
+    back, _ = run_built(built, ("2",), b"")
+    assert back.libraries_matter
+    settings = back.settings.model_copy(update={"transfers": False})
+    without = back.model_copy(update={"settings": settings})
+    assert not without.libraries_matter
+    assert "not counted" in describe_library(without)
 
 
 def test_callbacks_and_circles_are_divided() -> None:
@@ -245,9 +217,12 @@ def test_copies_of_memory_are_apart_from_other_library_code() -> None:
 def test_without_valgrind_the_profile_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (cc,) = needs("cc")
+    (tmp_path / "cc").symlink_to(cc)
     monkeypatch.setenv("PATH", str(tmp_path))
-    options = ProfileOptions((source(tmp_path, PROGRAM),), caches=())
-    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    text = '#include <stdio.h>\nint main(void) { puts("a"); return 0; }'
+    options = ProfileOptions((source(tmp_path, text),))
+    profile = profile_program(options, stdout=subprocess.DEVNULL)
     assert not profile.run.libraries_counted
     assert "machine instructions were not counted: valgrind is not installed" in profile.notes
     assert {f.instructions for f in profile.functions} == {None}

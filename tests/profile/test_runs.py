@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dse.problems import InputError
-from dse.profile.command import ProfileOptions, build_program, profile_program
+from dse.profile.command import (
+    InstrumentedProgram,
+    ProfileOptions,
+    build_program,
+    profile_program,
+)
 from dse.profile.document import Profile
 from dse.profile.run.run import Limits
 from tests.profile.examples import (
@@ -23,127 +29,112 @@ from tests.profile.examples import (
 
 pytestmark = needs_compiler
 
-CRASHING = """
+# One program, which ends in the way that its argument says.
+ENDINGS = r"""
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile int x;
 static int fall(int n) { volatile int *p = 0; return n ? fall(n - 1) + 1 : *p; }
-int main(void) { return fall(5); }
-"""
-DEEP = """
 static int deep(int n) {
     volatile int a[64];
     a[n & 63] = n;
     return n < 0 ? 0 : deep(n + 1) + a[n & 63];
 }
-int main(void) { return deep(0); }
-"""
-REFUSING = """
-#include <stdlib.h>
 static void leave(int n) { if (n == 3) exit(7); }
-int main(void) { for (int i = 0;; i++) leave(i); }
+static void end(int number) { raise(number); }
+static void ignore(int number) { (void)number; }
+static void step(void) { x++; }
+static int begin(int number) {
+    switch (number) {
+    case 0: return fork();
+    case 1: return execl("/bin/true", "true", (char *)0);
+    case 2: return (int)syscall(SYS_fork, 0, 0, 0);
+    case 3: return (int)syscall(SYS_clone3, 0, 0, 0);
+    case 4: return (int)syscall(SYS_execve, 0, 0, 0);
+    }
+    return syscall(SYS_getpid) != getpid();
+}
+int main(int count, char **given) {
+    switch (count > 1 ? *given[1] : '9') {
+    case 'f': return fall(5);
+    case 'd': return deep(0);
+    case 'l': for (int i = 0;; i++) leave(i);
+    case 'p': end(SIGPIPE); break;
+    case 'k': end(SIGKILL); break;
+    case 'g': for (;;) { char *p = malloc(1 << 20); memset(p, 1, 1 << 20); step(); }
+    case 'h': signal(SIGTERM, ignore); for (;;) step();
+    default: return begin(count > 1 ? *given[1] - '0' : 9);
+    }
+    return 0;
+}
 """
-UNREAD = """
-#include <signal.h>
-static void end(void) { raise(SIGPIPE); }
-int main(void) { end(); }
-"""
+
+
+@pytest.fixture(scope="module")
+def endings(tmp_path_factory: pytest.TempPathFactory) -> InstrumentedProgram:
+    folder = tmp_path_factory.mktemp("endings")
+    return build_program(ProfileOptions((source(folder, ENDINGS),)), folder)
 
 
 @pytest.mark.parametrize(
-    ("text", "signal", "function", "count"),
-    [
-        (CRASHING, 11, "fall", 6),
-        (DEEP, 11, "deep", None),
-        (UNREAD, 13, "end", 1),
-    ],
+    ("how", "number", "function", "count"),
+    [("fall", 11, "fall", 6), ("deep", 11, "deep", None), ("pipe", 13, "end", 1)],
 )
 def test_a_program_that_ends_badly_leaves_a_partial_profile(
-    text: str, signal: int, function: str, count: int | None, tmp_path: Path
+    endings: InstrumentedProgram, how: str, number: int, function: str, count: int | None
 ) -> None:
-    profile = profile_text(tmp_path, text)
+    profile, _ = run_built(endings, (how,), b"")
     assert not profile.run.complete
     assert profile.run.ended == "signal"
-    assert (profile.run.signal, profile.run.exit_status) == (signal, None)
+    assert (profile.run.signal, profile.run.exit_status) == (number, None)
     assert any("did not complete" in note for note in profile.notes)
     found = calls(profile)[function]
     assert found == count if count else found > 1000
 
 
-def test_the_exit_status_is_the_programs_own_choice(tmp_path: Path) -> None:
-    profile = profile_text(tmp_path, REFUSING)
+def test_the_exit_status_is_the_programs_own_choice(endings: InstrumentedProgram) -> None:
+    profile, _ = run_built(endings, ("leave",), b"")
     assert profile.run.complete
     assert (profile.run.ended, profile.run.exit_status) == ("exit", 7)
     assert calls(profile)["leave"] == 4
-
-
-ENDLESS = """
-static int step(int x) { return x * 3 + 1; }
-int main(void) { volatile int x = 1; for (;;) x = step(x); }
-"""
-GREEDY = """
-#include <stdlib.h>
-#include <string.h>
-int main(void) { for (;;) { char *p = malloc(1 << 20); memset(p, 1, 1 << 20); } }
-"""
-HANDLING = """
-#include <signal.h>
-static volatile int x;
-static void ignore(int number) { (void)number; }
-static void step(void) { x++; }
-int main(void) { signal(SIGTERM, ignore); for (;;) step(); }
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "limits", "ended"),
-    [
-        (ENDLESS, Limits(seconds=1.0), "time limit"),  # long after it has started
-        (HANDLING, Limits(seconds=0.5), "time limit"),
-        (GREEDY, Limits(memory=300 << 20), "memory limit"),
-    ],
-)
-def test_a_program_that_runs_away_is_stopped(
-    text: str, limits: Limits, ended: str, tmp_path: Path
-) -> None:
-    profile = profile_text(tmp_path, text, limits=limits, transfers=text != HANDLING)
-    assert (profile.run.complete, profile.run.ended) == (False, ended)
-    assert sum(block.executions for block in profile.blocks) > 10
-
-
-def test_a_program_killed_outright_is_a_clear_error(tmp_path: Path) -> None:
-    text = "#include <signal.h>\nint main(void) { raise(SIGKILL); return 0; }"
     with pytest.raises(InputError, match="without leaving a result"):
-        profile_text(tmp_path, text)
+        run_built(endings, ("kill",), b"")
+
+
+def test_a_program_that_runs_away_is_stopped(endings: InstrumentedProgram, tmp_path: Path) -> None:
+    """Also one that handles the usual signals, and of which only blocks are counted."""
+    options = replace(endings.options, transfers=False, limits=Limits(seconds=0.5))
+    limits = Limits(memory=300 << 20)
+    greedy = replace(endings, options=replace(endings.options, limits=limits))
+    for built, how, ended in (
+        (build_program(options, tmp_path), "handle", "time limit"),
+        (greedy, "grow", "memory limit"),
+    ):
+        profile, _ = run_built(built, (how,), b"")
+        assert (profile.run.complete, profile.run.ended) == (False, ended)
+        assert calls(profile)["step"] > 10
 
 
 REFUSED = (
-    ("fork() < 0", "called fork: it makes processes"),
-    ('execl("/bin/true", "true", (char *)0)', "called execl: it replaces itself"),
-    *(
-        (f"(int)syscall({number}, 0, 0, 0)", "called syscall: it makes a thread or a process")
-        for number in ("SYS_fork", "SYS_clone3", "SYS_execve")
-    ),
+    "called fork: it makes processes",
+    "called execl: it replaces itself",
+    *["called syscall: it makes a thread or a process"] * 3,
 )
 
 
-def test_processes_are_refused_only_when_they_begin(tmp_path: Path) -> None:
-    cases = " ".join(f"case {i}: return {call};" for i, (call, _) in enumerate(REFUSED))
-    text = f"""
-    #define _GNU_SOURCE
-    #include <sys/syscall.h>
-    #include <unistd.h>
-    static int other(int number) {{ switch (number) {{ {cases} }} return 0; }}
-    int main(int count, char **given) {{
-        if (count > 2 && syscall(SYS_getpid) != getpid()) return 1;
-        return count == 2 ? other(given[1][0] - '0') : 0;
-    }}"""
-    built = build_program(ProfileOptions((source(tmp_path, text),)), tmp_path)
-    profile, _ = run_built(built, ("some", "call"), b"")
+def test_processes_are_refused_only_when_they_begin(endings: InstrumentedProgram) -> None:
+    profile, _ = run_built(endings, (), b"")
     assert profile.run.complete
-    assert "system calls by number (syscall)" in profile.notes[0]
-    for i, (call, words) in enumerate(REFUSED):
-        if "syscall" in call and platform.machine() != "x86_64":
+    assert any("system calls by number (syscall)" in note for note in profile.notes)
+    for i, words in enumerate(REFUSED):
+        if "syscall" in words and platform.machine() != "x86_64":
             continue  # the numbers are those of x86-64
         with pytest.raises(InputError, match=words):
-            run_built(built, (str(i),), b"")
+            run_built(endings, (str(i),), b"")
 
 
 def test_what_may_be_refused_is_reported_before_the_run(
@@ -157,18 +148,17 @@ def test_what_may_be_refused_is_reported_before_the_run(
         fprintf(stderr, "working\\n");
         return count > 1 ? fork() : 0;
     }"""
-    path = source(tmp_path, text)
     said: list[str] = []
 
     def notice(sentence: str) -> None:
         said.append(sentence)
         assert "working" not in capfd.readouterr().err
 
-    assert profile_program(ProfileOptions((path,)), notice=notice).run.complete
+    options = ProfileOptions((source(tmp_path, text),), libraries=False)
+    assert profile_program(options, notice=notice).run.complete
+    assert "working" in capfd.readouterr().err
     [sentence] = said
     assert sentence.startswith("the program could call fork (it makes processes): it ends")
-    with pytest.raises(InputError, match="called fork: it makes processes"):
-        profile_program(ProfileOptions((path,), ("now",)))
 
 
 # ── Parts of a run ──
@@ -176,6 +166,8 @@ def test_what_may_be_refused_is_reported_before_the_run(
 COUNTING = """
 #include <stdio.h>
 static int data[64];
+static volatile int lost;
+static void never(void) { lost = lost + 1; }
 static int add(int n) { int s = 0; for (int i = 0; i < n; i++) s += data[i]; return s; }
 static void fill(int n) { for (int i = 0; i < n; i++) data[i] = i; }
 static int work(int n) { fill(n); return add(n); }
@@ -184,48 +176,35 @@ int main(int count, char **given) {
     (void)given;
     int s = 0;
     for (int i = 1; i <= 7 - count; i++) s += work(i);
-    printf("%d\\n", s + last());
+    s += last();
+    if (count > 9) never();
+    printf("%d\\n", s);
     return 0;
 }
 """
 
 
-@pytest.mark.parametrize(
-    ("region", "work", "add", "loop"),
-    [
-        ("work:2-4", 3, 3, 9),
-        ("add", 0, 7, 0),
-        ("work:6..last", 1, 1, 6),
-    ],
-)
-def test_a_region_counts_only_its_calls(
-    region: str, work: int, add: int, loop: int, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("region", "work", "loop"), [("work:2-4", 3, 9), ("work:6..last", 1, 6)])
+def test_a_region_counts_only_its_calls(region: str, work: int, loop: int, tmp_path: Path) -> None:
     built = build_program(ProfileOptions((source(tmp_path, COUNTING),), region=region), tmp_path)
     profile, _ = run_built(built, (), b"")
     counts = {name: calls(profile)[name] for name in ("work", "fill", "add", "last")}
-    assert counts == {"work": work, "fill": work, "add": add, "last": 0}
+    assert counts == {"work": work, "fill": work, "add": work, "last": 0}
     assert max(executions(profile, "fill")) == loop
     stores = [a for a in profile.accesses if profile.blocks[a.block].function == "fill"]
     assert sum(sum(a.hits[0]) for a in stores) == loop
-    # What was written before the region began is still known to be written by fill.
-    if region == "add":
-        assert by_name(profile.transfers)["fill", "add"] == 4 * (21 + 1)
-    if work:  # a run with one call of it
-        short, _ = run_built(built, ("1", "2", "3", "4", "5"), b"")
-        assert any(f"{region} was not reached" in note for note in short.notes)
+    short, _ = run_built(built, ("1", "2", "3", "4", "5"), b"")  # with one call of work
+    assert any(f"{region} was not reached" in note for note in short.notes)
 
 
-def test_calls_of_a_region_are_counted_from_one(tmp_path: Path) -> None:
-    for region in ("work:0", "work:5-2"):
-        with pytest.raises(InputError, match="counted from 1, upwards"):
-            profile_text(tmp_path, COUNTING, region=region)
+@pytest.fixture(scope="module")
+def two_functions(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    return profile_text(tmp_path_factory.mktemp("two"), COUNTING, functions=("work", "last"))
 
 
-def test_named_functions_take_in_what_they_call(tmp_path: Path) -> None:
-    profile = profile_text(tmp_path, COUNTING, functions=("work", "last"))
-    assert {c.function for c in profile.call_tree} == {"main", "work", "last"}
-    moved = by_name(profile.transfers)
+def test_named_functions_take_in_what_they_call(two_functions: Profile, tmp_path: Path) -> None:
+    assert {c.function for c in two_functions.call_tree} == {"main", "work", "last"}
+    moved = by_name(two_functions.transfers)
     assert set(moved) == {("work", "last"), ("(constants)", "main")}
     assert moved["work", "last"] == 4
     for settings in ({"functions": ("wrk",)}, {"region": "wrk"}):
@@ -233,25 +212,37 @@ def test_named_functions_take_in_what_they_call(tmp_path: Path) -> None:
             profile_text(tmp_path, COUNTING, **settings)
 
 
-def test_levels_of_optimisation(tmp_path: Path) -> None:
+def test_without_optimisation_variables_are_in_memory(
+    two_functions: Profile, tmp_path: Path
+) -> None:
     def loads(profile: Profile) -> int:
         own = [a for a in profile.accesses if profile.blocks[a.block].name != "(library)"]
         return sum(sum(a.hits[0]) for a in own)
 
-    memory, registers = (profile_text(tmp_path, COUNTING, optimisation=n) for n in (0, 1))
-    assert loads(memory) > 3 * loads(registers)
+    assert loads(profile_text(tmp_path, COUNTING, optimisation=0)) > 3 * loads(two_functions)
+
+
+def test_what_never_ran_is_reported_only_by_functions_and_blocks(two_functions: Profile) -> None:
+    profile = two_functions
+    assert executions(profile, "never") == [0]
+    assert calls(profile)["never"] == 0
+    assert {c.to for c in profile.calls} == {"work", "last", "fill", "add", "printf"}
+    assert not [a for a in profile.accesses if profile.blocks[a.block].function == "never"]
+    lines = [" ".join(line.split()) for line in COUNTING.split("\n")]
+    assert {line.text for line in profile.lines} < {*lines}
+    hidden = [line for line in lines if "never" in line]
+    assert len(hidden) == 2
+    assert not [line for line in profile.lines if line.text in hidden]
 
 
 BEGUN_BEFORE = """
-static volatile int kept, lost;
+static volatile int kept;
 static void begin(void) { kept = 3; }
 static void end(void) { kept = 0; }
-static void never(void) { lost = lost + 1; }
-int main(int count, char **arguments) {
+int main(void) {
     begin();
     int seen = kept;
     end();
-    if (count > 9) never();
     return seen - 3;
 }
 """
@@ -267,17 +258,6 @@ def test_a_region_keeps_what_a_block_does_in_it_that_began_before(tmp_path: Path
     assert (read.access, read.bytes) == (load, 4)
     assert read.source is not None
     assert profile.blocks[read.source].function == "begin"
-
-
-def test_what_never_ran_is_reported_only_by_functions_and_blocks(tmp_path: Path) -> None:
-    profile = profile_text(tmp_path, BEGUN_BEFORE)
-    assert executions(profile, "never") == [0]
-    assert calls(profile)["never"] == 0
-    assert [c.to for c in profile.calls] == ["begin", "end"]
-    assert not [a for a in profile.accesses if profile.blocks[a.block].function == "never"]
-    lines = BEGUN_BEFORE.split("\n")
-    assert {line.text for line in profile.lines} < {" ".join(line.split()) for line in lines}
-    assert not [line for line in profile.lines if line.text in (lines[4], lines[9].strip())]
 
 
 SUMMED_AGAIN = """
@@ -301,17 +281,20 @@ int main(int count, char **given) {
 
 
 @pytest.mark.parametrize(
-    ("region", "argument", "moved", "words"),
-    [(None, (), 1, 200), (None, ("stay",), 0, 100), ("start..stop", ("stay",), 0, 100)],
+    ("region", "runs"),
+    [(None, {(): (1, 200), ("stay",): (0, 100)}), ("start..stop", {("stay",): (0, 100)})],
 )
 def test_what_was_read_before_it_moved_or_before_the_region_is_touched_again(
-    region: str | None, argument: tuple[str, ...], moved: int, words: int, tmp_path: Path
+    region: str | None, runs: dict[tuple[str, ...], tuple[int, int]], tmp_path: Path
 ) -> None:
-    profile = profile_text(tmp_path, SUMMED_AGAIN, *argument, region=region)
-    assert profile.run.exit_status == 0
-    assert sum(f.invocations for f in profile.functions if f.name == "realloc") == moved
-    [main] = [f for f in profile.functions if f.name == "main"]
-    assert main.working_set == 4 * (words + 1)  # `at`, by what it calls
+    options = ProfileOptions((source(tmp_path, SUMMED_AGAIN),), region=region)
+    built = build_program(options, tmp_path)
+    for argument, (moved, words) in runs.items():
+        profile, _ = run_built(built, argument, b"")
+        assert profile.run.exit_status == 0
+        assert sum(f.invocations for f in profile.functions if f.name == "realloc") == moved
+        [main] = [f for f in profile.functions if f.name == "main"]
+        assert main.working_set == 4 * (words + 1)  # `at`, by what it calls
 
 
 ALTERNATING = """
@@ -337,16 +320,10 @@ def test_what_is_different_word_by_word_takes_no_square_of_the_time(tmp_path: Pa
     assert words == {**whole, "even": 1 << 13, "odd": 1 << 13}
 
 
-def test_memory_that_is_given_out_and_not_touched_costs_nothing(tmp_path: Path) -> None:
-    text = (
-        "#include <stdlib.h>\n"
-        "int main(void) { char *volatile p = malloc(1 << 30); p[5] = 1; return p[5] - 1; }"
-    )
-    assert 0 < profile_text(tmp_path, text).run.shadow_bytes < 8 << 20
-
-
-READING = """
+PIECES = """
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 struct large { long a[5]; };
 static int shared[2];
 static void one(int x) { shared[0] = x; }
@@ -356,18 +333,49 @@ static long taken(struct large s) { return s.a[0]; }
 static int first(int n, ...) {
     va_list list; va_start(list, n); int x = va_arg(list, int); va_end(list); return x;
 }
+static int odd(int n);
+static int even(int n) {
+    if (!n) return 1;
+    __attribute__((musttail)) return odd(n - 1);
+}
+static int odd(int n) {
+    if (!n) return 0;
+    __attribute__((musttail)) return even(n - 1);
+}
+volatile int x = 3;
+__attribute__((constructor)) static void late(void) { x = x + 4; }
+__attribute__((constructor(200))) static void early(void) { x = x * 10; }
+__attribute__((destructor)) static void done(void) { printf("done %d\\n", x); }
 int main(int n, char **a) {
     struct large s = {{n, 2, 3, 4, 5}};
     one(n); two(n);
-    int x = read();
+    int seen = read();
     one(n);
-    return x + read() + (int)taken(s) + first(1, 7) - 12;
+    seen += read() + (int)taken(s) + first(1, 7);
+    printf("main %d, %d %d\\n", x, seen, even(100000));
+    x = 1;
+    char *volatile p = malloc(1 << 30);
+    p[5] = 1;
+    return p[5] - 1;
 }
 """
 
 
-def test_each_load_knows_the_blocks_whose_stores_it_reads(tmp_path: Path) -> None:
-    profile = profile_text(tmp_path, READING)
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory: pytest.TempPathFactory) -> tuple[Profile, bytes]:
+    folder = tmp_path_factory.mktemp("pieces")
+    built = build_program(ProfileOptions((source(folder, PIECES),)), folder)
+    return run_built(built, (), b"")
+
+
+def test_memory_that_is_given_out_and_not_touched_costs_nothing(
+    pieces: tuple[Profile, bytes],
+) -> None:
+    assert 0 < pieces[0].run.shadow_bytes < 8 << 20
+
+
+def test_each_load_knows_the_blocks_whose_stores_it_reads(pieces: tuple[Profile, bytes]) -> None:
+    profile, _ = pieces
     moved: dict[tuple[str, str], int] = {}
     for read in profile.reads:
         to = profile.blocks[profile.accesses[read.access].block].function
@@ -378,67 +386,19 @@ def test_each_load_knows_the_blocks_whose_stores_it_reads(tmp_path: Path) -> Non
     assert moved["main", "first"] == 4
 
 
-def test_calls_that_must_be_the_last_keep_the_stack_flat(tmp_path: Path) -> None:
-    text = """
-    static int odd(int n);
-    static int even(int n) {
-        if (!n) return 1;
-        __attribute__((musttail)) return odd(n - 1);
-    }
-    static int odd(int n) {
-        if (!n) return 0;
-        __attribute__((musttail)) return even(n - 1);
-    }
-    int main(void) { return !even(100000); }"""
-    profile = profile_text(tmp_path, text)
-    assert profile.run.complete
-    assert calls(profile) == {"even": 50001, "odd": 50000, "main": 1}
-    tree = {c.function: c for c in profile.call_tree}
-    assert tree["odd"].parent == tree["even"].parent == 0  # beside each other, both in main
-
-
-# ── Before and after main ──
-
-AROUND_MAIN = """
-#include <stdio.h>
-volatile int x = 3;
-__attribute__((constructor)) static void late(void) { x = x + 4; }
-__attribute__((constructor(200))) static void early(void) { x = x * 10; }
-__attribute__((destructor)) static void done(void) { printf("done %d\\n", x); }
-int main(void) { printf("main %d\\n", x); x = 1; return 0; }
-"""
-STATIC_OBJECTS = """
-#include <cstdio>
-struct Loud {
-    int value;
-    Loud(int given) : value(given) { std::printf("made %d\\n", value); }
-    ~Loud() { std::printf("gone %d\\n", value); }
-};
-static Loud first(7), second(8);
-template <typename T> struct Holder { static Loud one; };
-template <typename T> Loud Holder<T>::one(9);
-int main() { std::printf("main %d\\n", first.value + Holder<int>::one.value); }
-"""
+def test_calls_that_must_be_the_last_keep_the_stack_flat(pieces: tuple[Profile, bytes]) -> None:
+    profile, _ = pieces
+    assert calls(profile)["even"] == 50001
+    assert calls(profile)["odd"] == 50000
+    tree = profile.call_tree
+    parents = {c.function: tree[c.parent].function for c in tree if c.parent >= 0}
+    assert parents["odd"] == parents["even"] == "main"  # beside each other
 
 
 def test_constructors_run_in_the_order_of_their_priority_and_destructors_run(
-    tmp_path: Path,
+    pieces: tuple[Profile, bytes],
 ) -> None:
-    built = build_program(ProfileOptions((source(tmp_path, AROUND_MAIN),)), tmp_path)
-    profile, output = run_built(built, (), b"")
+    profile, output = pieces
     assert profile.run.complete
-    assert output == b"main 34\ndone 1\n"
-    assert calls(profile) == {"early": 1, "late": 1, "done": 1, "main": 1}
-
-
-def test_static_objects_are_made_and_destroyed(tmp_path: Path) -> None:
-    path = source(tmp_path, STATIC_OBJECTS, "program.cpp")
-    profile, output = run_built(build_program(ProfileOptions((path,)), tmp_path), (), b"")
-    assert profile.run.complete
-    lines = output.decode().splitlines()
-    assert sorted(lines) == sorted(
-        ["main 16", *(f"{word} {i}" for i in (7, 8, 9) for word in ("made", "gone"))]
-    )
-    assert lines.index("made 7") < lines.index("made 8") < lines.index("main 16")
-    assert lines.index("main 16") < lines.index("gone 8") < lines.index("gone 7")
-    assert calls(profile)["Loud::~Loud()"] == 3
+    assert output == b"main 34, 12 1\ndone 1\n"
+    assert [calls(profile)[name] for name in ("early", "late", "done", "main")] == [1] * 4

@@ -32,6 +32,7 @@ from tests.profile.examples import (
     CACHES,
     EXAMPLES,
     PROGRAMS,
+    Example,
     Measured,
     by_name,
     executions,
@@ -45,27 +46,52 @@ from tests.profile.examples import (
 )
 from tests.profile.reference import Follower, events, simulate
 
+# Files of one program, each with the arguments of its main.
+FILES = dict.fromkeys(["values", "blocks", "words", "format", "dispatch", "fft", "constructs"], "")
+FILES |= {"queens": "5", "bits": "300"}
+
+
+def one_program(folder: Path) -> Example:
+    """Write the files, each main renamed, and a main that calls all."""
+    calls, names = "", []
+    for name, argument in FILES.items():
+        text = (PROGRAMS / f"{name}.c").read_text()
+        head = re.search(r"^int main\((.*)\) {$", text, re.MULTILINE)
+        assert head
+        line = f"int {name}_main(int argc, char **argv) {{"
+        source(folder, text.replace(head[0], line), f"{name}.c")
+        given = f'"{name}", "{argument}", 0' if argument else f'"{name}", 0'
+        calls += f"    {name}_main({1 + bool(argument)}, (char *[]){{{given}}});\n"
+        names.append(f"{name}_main(int, char **)")
+    main = f"int {', '.join(names)};\nint main(void) {{\n{calls}    return 0;\n}}\n"
+    paths = [source(folder, main, "main.c"), *(folder / f"{name}.c" for name in FILES)]
+    return Example(tuple(map(str, paths)), (), EXAMPLES["words"].given)
+
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measured]:
-    """Return a function that builds and runs each example once."""
+    """Return a function that builds each program once, and runs each example once."""
     known: dict[str, Measured] = {}
+    programs: dict[tuple[Path, ...], InstrumentedProgram] = {}
 
     def get(name: str) -> Measured:
         if name not in known:
-            example, folder = EXAMPLES[name], tmp_path_factory.mktemp("built")
+            folder = tmp_path_factory.mktemp("built")
+            example = one_program(folder) if name == "several" else EXAMPLES[name]
             sources = tuple(PROGRAMS / source for source in example.sources)
-            options = ProfileOptions(sources, example.arguments, caches=CACHES)
-            built = build_program(options, folder, folder / "trace")
+            if sources not in programs:
+                options = ProfileOptions(sources, caches=CACHES)
+                programs[sources] = build_program(options, folder, folder / "trace")
+            built = programs[sources]
             profile, output = run_built(built, example.arguments, example.given)
-            plain = plain_output(example, folder)
-            known[name] = Measured(profile, output, plain, events(folder / "trace"), built)
+            plain, trace = plain_output(example, folder), built.result.with_name("trace")
+            known[name] = Measured(profile, output, plain, events(trace), built)
         return known[name]
 
     return get
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", ["several", "script", "rotate", "rotate quarters", "shapes"])
 def test_a_profile_is_that_of_the_references(
     name: str, measured: Callable[[str], Measured]
 ) -> None:
@@ -76,7 +102,7 @@ def test_a_profile_is_that_of_the_references(
     check_counts(found)
     check_flow(found)
     check_static_tables(found)
-    for number in range(len(CACHES)) if name != "script" else (1,):  # its trace is long
+    for number in range(len(CACHES)):
         check_cache(found, number)
     check_transfers(found)
     check_working_sets(found)
@@ -245,30 +271,22 @@ def check_computation(found: Measured) -> None:
     assert sum(inclusive[root] or 0 for root in roots) == total
 
 
-def test_blocks_beyond_two_bytes_are_distinguished(
+def test_chunks_of_words_and_blocks_beyond_two_bytes_are_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = ProfileOptions((PROGRAMS / "values.c",), caches=())
-    narrow, _ = run_built(build_program(options, tmp_path), (), b"")
     monkeypatch.setattr("dse.profile.command.NARROW", 0)
-    wide, _ = run_built(build_program(options, tmp_path), (), b"")
-    assert len({read.source for read in narrow.reads}) > 1
-    assert wide.reads == narrow.reads
-    assert wide.run.shadow_bytes > narrow.run.shadow_bytes
-
-
-@pytest.mark.parametrize(("size", "way"), [(4, "r"), (16, "i")])
-def test_chunks_of_a_word_and_more_are_followed(size: int, way: str, tmp_path: Path) -> None:
-    options = ProfileOptions((PROGRAMS / "rotate.c",), (way,), caches=(), chunk=size)
+    options = ProfileOptions((PROGRAMS / "rotate.c",), caches=(), chunk=8)
     built = build_program(options, tmp_path, tmp_path / "trace")
-    profile, _ = run_built(built, (way,), picture(8))
-    flow = Follower(chunk=size).follow(events(tmp_path / "trace"))
     program = len(built.tables["accesses"])
-    sites = dict(enumerate(sites_that_ran(built, flow)))
-    reads = {(sites[r.access], r.source): r.bytes for r in profile.reads if r.access in sites}
-    assert reads == {key: n for key, n in flow.reads.items() if key[0] < program}
-    assert by_name(profile.transfers) == named(profile, flow.transfers)
-    assert by_name(profile.transfers_into) == named(profile, flow.into)
+    for way in ("r", "i"):
+        profile, _ = run_built(built, (way,), picture(8))
+        flow = Follower(chunk=8).follow(events(tmp_path / "trace"))
+        sites = dict(enumerate(sites_that_ran(built, flow)))
+        reads = {(sites[r.access], r.source): r.bytes for r in profile.reads if r.access in sites}
+        assert reads == {key: n for key, n in flow.reads.items() if key[0] < program}
+        assert len({block for _, block in reads}) > 3
+        assert by_name(profile.transfers) == named(profile, flow.transfers)
+        assert by_name(profile.transfers_into) == named(profile, flow.into)
 
 
 def test_exceptions_put_the_call_stack_right(measured: Callable[[str], Measured]) -> None:
@@ -297,19 +315,20 @@ def test_long_jumps_put_the_call_stack_right(
     measured: Callable[[str], Measured], tmp_path: Path
 ) -> None:
     options = ProfileOptions((PROGRAMS / "dispatch.c",), functions=("execute", "by_value"))
-    whole, (some, output) = (
-        measured("dispatch"),
-        run_built(build_program(options, tmp_path), (), b""),
-    )
-    assert whole.output == output
+    whole = measured("several")
+    some, output = run_built(build_program(options, tmp_path), (), b"")
+    assert output in whole.output
     assert int(output.split(b",")[1].split()[0]) > 1  # failures
-    for profile, caller in ((whole.profile, "qsort"), (some, "main")):
+    for profile, main, caller in (
+        (whole.profile, "dispatch_main", "qsort"),
+        (some, "main", "main"),
+    ):
         parents = {
             (context.function, profile.call_tree[context.parent].function)
             for context in profile.call_tree
             if context.parent >= 0
         }
-        assert {b for a, b in parents if a == "execute"} == {"main"}
+        assert {b for a, b in parents if a == "execute"} == {main}
         assert {b for a, b in parents if a == "by_value"} == {caller}
 
 
@@ -333,24 +352,20 @@ WAYS = tuple(
 )
 
 
-@pytest.mark.parametrize(("fills", "caches"), [(0, WAYS[::2]), (99, WAYS[1:])])
 def test_caches_of_any_number_of_ways_are_those_of_the_reference(
-    fills: int,
-    caches: tuple[CacheLevels, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However soon the clock of L2 ends: after 99 lines the order of up to 75 ways is kept."""
 
     def compiled(chain: Toolchain, definitions: dict[str, str | int | None], target: Path) -> None:
-        compile_runtime(chain, definitions | {"DSE_FILLS": fills}, target)
+        compile_runtime(chain, definitions | {"DSE_FILLS": 99}, target)
 
     monkeypatch.setattr(command, "compile_runtime", compiled)
-    options = ProfileOptions((source(tmp_path, SCATTERED),), caches=caches)
+    options = ProfileOptions((source(tmp_path, SCATTERED),), caches=WAYS)
     built = build_program(options, tmp_path, tmp_path / "trace")
     profile, _ = run_built(built, (), b"")
     trace = events(tmp_path / "trace")
-    for number, levels in enumerate(caches):
+    for number, levels in enumerate(WAYS):
         reference = simulate(trace, levels, number)
         assert reference.wrong == 0
         hits = [sum(a.hits[number][k] for a in profile.accesses) for k in range(3)]
@@ -437,20 +452,21 @@ def callgrind(
     return cost, calls
 
 
-@pytest.mark.parametrize("name", ["bits", "constructs", "dispatch", "shapes", "words"])
+@pytest.mark.parametrize("name", ["several", "shapes"])
 def test_instructions_are_those_that_valgrind_counts(
     name: str, measured: Callable[[str], Measured], tmp_path: Path
 ) -> None:
     needs("valgrind")
-    example, found = EXAMPLES[name], measured(name)
-    profile, folder = found.profile, found.built.result.parent
-    with_rows([str(folder / f"{i}.ll") for i in range(len(example.sources))], tmp_path / "rows.o")
+    found = measured(name)
+    profile, modules = found.profile, found.built.parts.modules
+    example = EXAMPLES["words" if name == "several" else name]  # the same input
+    with_rows([str(path) for path in modules], tmp_path / "rows.o")
     (tmp_path / "switch.c").write_text(SWITCH)
     program, objects = tmp_path / "rows", (tmp_path / "rows.o", tmp_path / "switch.o")
     # compiled first: beside a source the linker would compile another C++ library
     command = [*find_toolchain().c, "-O1", "-fno-sanitize=all", "-c", str(tmp_path / "switch.c")]
     subprocess.run([*command, "-o", str(objects[1])], check=True)
-    link_program(find_toolchain(), objects, program, example.sources[0].endswith("cpp"))
+    link_program(find_toolchain(), objects, program, found.built.cxx)
     off, _ = callgrind(program, example.arguments, example.given, rows=False)
     on, calls = callgrind(program, example.arguments, example.given, rows=True)
     functions = {f.name: f for f in profile.functions if not f.foreign}
@@ -468,20 +484,14 @@ def test_instructions_are_those_that_valgrind_counts(
 # ── Rotation of a picture, by hand ──
 
 
-@pytest.fixture(scope="module")
-def rotate(tmp_path_factory: pytest.TempPathFactory) -> InstrumentedProgram:
-    folder = tmp_path_factory.mktemp("rotate")
-    return build_program(ProfileOptions((PROGRAMS / "rotate.c",)), folder)
-
-
-SIDES = (8, 128)
+SIDES = (8, 32)
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_rotation_by_rings_moves_the_picture_and_a_constant(
-    side: int, rotate: InstrumentedProgram
+    side: int, measured: Callable[[str], Measured]
 ) -> None:
-    profile, output = run_built(rotate, ("i",), picture(side))
+    profile, output = run_built(measured("rotate").built, ("i",), picture(side))
     n = side * side
     assert by_name(profile.transfers) == {
         ("load", "turn_rings"): 4 * n + 16,  # the pixels; address (8), side, height
@@ -514,9 +524,9 @@ def test_rotation_by_rings_moves_the_picture_and_a_constant(
 
 @pytest.mark.parametrize("side", SIDES)
 def test_rotation_by_quarters_moves_between_its_levels(
-    side: int, rotate: InstrumentedProgram
+    side: int, measured: Callable[[str], Measured]
 ) -> None:
-    profile, output = run_built(rotate, ("r",), picture(side))
+    profile, output = run_built(measured("rotate").built, ("r",), picture(side))
     n, levels = side * side, side.bit_length() - 1
     calls = sum(4**level for level in range(levels))
     moved = by_name(profile.transfers)
@@ -531,9 +541,3 @@ def test_rotation_by_quarters_moves_between_its_levels(
     function = next(f for f in profile.functions if f.name == "turn_quarters")
     assert function.invocations == calls
     assert max(executions(profile, "turn_quarters")) == levels * n // 4
-
-
-def test_the_same_run_gives_the_same_bytes(rotate: InstrumentedProgram) -> None:
-    first, _ = run_built(rotate, ("r",), picture(32))
-    second, _ = run_built(rotate, ("r",), picture(32))
-    assert first.dumps() == second.dumps()

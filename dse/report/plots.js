@@ -234,9 +234,11 @@ function listen(plot) {
 }
 function select(row) {
   state.selected = row;
-  drawers[state.view]();
-  describeView();
-  showMultiples();
+  if (!opening) {
+    drawers[state.view]();
+    describeView();
+    showMultiples();
+  }
   showDesign(row);
   showWhy(row);
   showImportance(row);

@@ -118,7 +118,7 @@ function linked(settled = true) {
   tellSelection(bare);
   order();
   showChips();
-  drawers[state.view]();
+  if (!opening) drawers[state.view]();
   if (settled) showMultiples();
   if (settled) saveState(true);
 }

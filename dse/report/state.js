@@ -62,12 +62,12 @@ function openState() {
   showPreferences();
   replay();
   linked(false);
-  draw();
   showAnswer();
   showPins();
   const row = given.design === null ? -1 : rowOf(given.design);
   select("design" in (read || {}) && row >= 0 ? row : startRow());
   opening = false;
+  draw(); // once: it takes most of the time
   $("lost").hidden = !lost.size;
   $("lost").textContent = `The address names what this report does not have: ${[...lost].join(", ")}.`;
 }

@@ -277,7 +277,7 @@ def _each_input_matters(
 def _differ(
     model: Model, columns: Mapping[str, Any], outputs: Mapping[str, Array], rows: NDArray[np.intp]
 ) -> bool:
-    """Return whether some output differs in some rows from what it was."""
+    """Return whether an output differs from an earlier one in some rows."""
     return any(
         not np.array_equal(before[rows] if before.ndim else before, after, equal_nan=True)
         for before, after in ((outputs[n], value) for n, value in model(columns).items())

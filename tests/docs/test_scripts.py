@@ -16,7 +16,7 @@ from tests.notebook import NOTEBOOK, executed, stored
 _SCRIPT = re.search(
     r"^```python\n(.*?)^```", (ROOT / "docs" / "tutorials" / "scripts.md").read_text(), re.M | re.S
 )
-LANES, FEWER = "lanes = { integer = [1, 32] }", "lanes = { integer = [1, 6] }"
+LANES, FEWER = "lanes = { integer = [1, 32] }", "lanes = { integer = [1, 2] }"
 
 
 def _script() -> str:

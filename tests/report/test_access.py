@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ from typing import Any
 import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 
 from tests.browser import console, open_report, open_tab, requests
+from tests.report.test_page_browser import check_layout, check_policy, set_width
 
 RULES = """
-const done = arguments[0], tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
-axe.run(document, { runOnly: { type: "tag", values: tags } }).then(({ violations }) => done(
+const done = arguments[1], tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
+axe.run(arguments[0], { runOnly: { type: "tag", values: tags } }).then(({ violations }) => done(
   violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target}`))));
 """
 RECORD = """
@@ -47,11 +50,11 @@ def axe() -> str:
     return (Path(spec.origin).parent / "axe.min.js").read_text("utf-8")
 
 
-def violations(chrome: Chrome) -> list[str]:
-    """Return what axe-core finds against levels A and AA in the open page."""
+def violations(chrome: Chrome, part: WebElement) -> list[str]:
+    """Return the violations of levels A and AA that axe-core finds in a part of the open page."""
     # the page's policy admits no script but its own; the debugger may add one
     chrome.execute_cdp_cmd("Runtime.evaluate", {"expression": axe()})
-    return list(chrome.execute_async_script(RULES))
+    return list(chrome.execute_async_script(RULES, part))
 
 
 def media(chrome: Chrome, **features: str) -> None:
@@ -59,17 +62,22 @@ def media(chrome: Chrome, **features: str) -> None:
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": listed})
 
 
+@pytest.mark.usefixtures("any_width")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_report_is_for_every_reader(chrome: Chrome, page: Path, run: Path, scheme: str) -> None:
+def test_a_report_is_for_every_reader(
+    chrome: Chrome, page: Path, run: Path, scheme: str, one: Callable[[str], WebElement]
+) -> None:
     """The example is read in light colours, the report of a study that runs in dark ones."""
     path = page if scheme == "light" else run
     media(chrome, prefers_color_scheme=scheme)
     console(chrome)
     requests(chrome)
+    set_width(chrome, 700)
     open_report(chrome, path)
     own = {url for url in requests(chrome) if not url.startswith(("data:", "blob:", "about:"))}
     assert (own, console(chrome)) == ({path.as_uri()}, [])
     assert chrome.execute_script(INKS) == COLORS[scheme]
+    check_layout(chrome, one)
     if scheme == "light":
         check_keyboard(chrome)
     check_sheets(chrome)
@@ -78,10 +86,13 @@ def test_a_report_is_for_every_reader(chrome: Chrome, page: Path, run: Path, sch
         "for (const each of document.querySelectorAll('details')) each.open = true"
     )
     assert chrome.execute_script(UNNAMED) == []
-    assert violations(chrome) == []
+    assert violations(chrome, one("html")) == []
+    assert console(chrome) == []
     if scheme == "dark":
         chrome.execute_script("document.body.append(document.createElement('img'))")
-        assert [each.split(":")[0] for each in violations(chrome)] == ["image-alt"]  # rules run
+        found = violations(chrome, one("body > img"))
+        assert [each.split(":")[0] for each in found] == ["image-alt"]  # rules run
+    check_policy(chrome)
     media(chrome)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,20 +140,14 @@ def check_hover(chrome: Chrome, found: StudyResult, one: One) -> None:
     assert all(each in one("#tooltip").text for each in told)
 
 
-@pytest.mark.parametrize("objectives", [1, 6])
-def test_any_number_of_objectives_and_a_thinned_front(
-    chrome: Chrome, visit: Visit, one: One, objectives: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dse.report.payload.HELD", 200)
-    total = len(visit(result(objectives, 600, sampled=True)).front)
-    assert (total > 200) == (objectives == 6)
-    if objectives == 6:
-        assert f"This page holds 200 of {total:,} designs" in one("#thinned").text
-        assert one("#matches").text == "200 of 200 designs on this page"
-        assert one("#download").get_attribute("title") == "The 200 designs on this page"
-        assert f"front (200 of {total:,})" in texts(chrome, "#plane .legendtext")
-    else:
-        assert f"of {plural(total, 'design')}" in one("#matches").text
+def test_one_objective(chrome: Chrome, visit: Visit, one: One) -> None:
+    total = len(visit(result(1, 600, sampled=True)).front)
+    assert f"of {plural(total, 'design')}" in one("#matches").text
+    check_counts(chrome, one, 1)
+
+
+def check_counts(chrome: Chrome, one: One, objectives: int) -> None:
+    """Read the tiles, and draw the search and both views."""
     assert len(texts(chrome, "#tiles .tile")) == objectives
     click(chrome, one("#details > summary"))
     drawn = "#convergence-0 .scatterlayer"
@@ -265,17 +259,32 @@ def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     assert len(designs(chrome)) == 200
 
 
-def test_axes_are_chosen_and_names_of_users_stay_text(
-    chrome: Chrome, visit: Visit, one: One, downloads: Path
+def test_a_thinned_front_axes_are_chosen_and_names_of_users_stay_text(
+    chrome: Chrome,
+    visit: Visit,
+    one: One,
+    downloads: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    front = visit(result(4, 300, name=NASTY, option=OPTION)).front.designs
-    table = pd.read_csv(download(chrome, "download", downloads / "front.csv"), index_col="design")
-    pd.testing.assert_frame_equal(table, front, check_dtype=False, check_exact=True)
+    monkeypatch.setattr("dse.report.payload.HELD", 200)
+    front = visit(result(6, 600, name=NASTY, option=OPTION, sampled=True)).front.designs
+    assert len(front) > 200
+    assert f"This page holds 200 of {len(front):,} designs" in one("#thinned").text
+    assert one("#matches").text == "200 of 200 designs on this page"
+    assert one("#download").get_attribute("title") == "The 200 designs on this page"
+    assert f"front (200 of {len(front):,})" in texts(chrome, "#plane .legendtext")
+    table = pd.read_csv(
+        download(chrome, "download", downloads / "front-some.csv"), index_col="design"
+    )
+    held = front.loc[table.index]
+    assert len(held) == 200
+    pd.testing.assert_frame_equal(table, held, check_dtype=False, check_exact=True)
     assert one("h1").text == NASTY
     assert chrome.title.startswith(NASTY)
     assert chrome.find_elements(By.TAG_NAME, "img") == []
-    click(chrome, one("#details > summary"))
+    check_counts(chrome, one, 6)
     assert one("#study-text").text == STUDY_TEXT.strip()
+    open_tab(chrome, "plane")
     assert one("#plane .ytitle").text == "speedup at 1 KiB · higher is better"
     Select(one("#axis-y")).select_by_visible_text("break_even")
     assert one("#log-y").is_selected()
@@ -343,13 +352,6 @@ def set_width(chrome: Chrome, width: int) -> None:
     chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
-@pytest.fixture
-def any_width(chrome: Chrome) -> Iterator[None]:
-    """Give the page its own width back."""
-    yield
-    chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
 def check_policy(chrome: Chrome) -> None:
     """Try to leave the open page: its policy stops that."""
     script = """
@@ -366,25 +368,16 @@ def check_policy(chrome: Chrome) -> None:
     assert len(console(chrome)) == 2
 
 
-@pytest.mark.usefixtures("any_width")
-@pytest.mark.parametrize("made", ["toy", "example"])
-def test_nothing_is_cut_the_plot_fills_its_card_and_the_policy_holds(
-    chrome: Chrome, made: str, page: Path, run: Path, one: One
-) -> None:
-    """A narrow page is opened so, and a wide one was narrow before."""
-    console(chrome)
+def check_layout(chrome: Chrome, one: One) -> None:
+    """Widen a page that was opened narrow: nothing is cut, and the plot fills its card."""
     for width in (700, 1280):
         set_width(chrome, width)
-        if width == 700:
-            open_report(chrome, run if made == "toy" else page)
         assert chrome.execute_script(CUT) == {"page": 0, "cut": []}, width
         card, ends = one("#picture").rect, [one("#hint").rect, one("#multiples").rect]
         low = max(end["y"] + end["height"] for end in ends)
         assert card["y"] + card["height"] - low < 25, width
         drawn = one("#plane .main-svg").rect["height"]
         assert drawn >= one("#view").rect["height"] - 2, width
-    assert console(chrome) == []
-    check_policy(chrome)
 
 
 @pytest.mark.usefixtures("any_width")

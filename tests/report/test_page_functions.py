@@ -15,7 +15,6 @@ from selenium.webdriver import Chrome
 from dse.api import StudyResult
 from dse.model.values import show_number
 from dse.result.tables import protect_cell
-from tests.browser import open_report
 from tests.report.test_recommend import preferred
 
 CASES = Path(__file__).parents[1] / "model" / "filter_cases.json"
@@ -27,10 +26,7 @@ return arguments[0].map((preferences) => {
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def opened(chrome: Chrome, page: Path) -> None:
-    """Open the report of most tests once: these tests leave it as it is."""
-    open_report(chrome, page)
+pytestmark = pytest.mark.usefixtures("front")  # the report of most tests, which stays as it is
 
 
 def test_the_pages_filter_reads_as_pythons(chrome: Chrome) -> None:

@@ -21,7 +21,6 @@ from dse.report.page import write_report
 from tests.browser import click, download, open_report
 from tests.report.examples import STUDY
 from tests.report.test_linked_browser import by_id
-from tests.toy import written
 
 
 def recommended(chrome: Chrome) -> str:
@@ -61,15 +60,11 @@ def test_a_front_without_a_beneficial_design_recommends_to_build_nothing(
 
 
 def test_the_page_and_the_saved_study_recommend_as_the_run_does(
-    chrome: Chrome, tmp_path: Path, downloads: Path
+    chrome: Chrome, run: Path, downloads: Path
 ) -> None:
     """Preferences of a study are the page's first, and a saved study has the page's last ones."""
-    text = '[recommend]\nweights = { cost = 0.5 }\nrequire = ["cost <= 15 kLUT"]\n'
-    text += "exclude = { lanes = [14, 15, 16] }\n"
-    path = written(tmp_path)
-    path.write_text(path.read_text() + text)
-    result = dse.load(path).run(tmp_path / "run")
-    open_report(chrome, tmp_path / "run" / "report.html")
+    result, folder = dse.load_result(run.parent), run.parents[1]
+    open_report(chrome, run)
     now = "return [designs[chosen.row], chosen.role]"
     (first,) = result.answer().designs[:1]
     lines = by_id(chrome, "lines").text
@@ -87,8 +82,9 @@ def test_the_page_and_the_saved_study_recommend_as_the_run_does(
     design, role = chrome.execute_script(now)
     assert design != first.design
     assert role == "recommended"
-    path.write_bytes(download(chrome, "save-study", downloads / "study.toml").read_bytes())
-    again = dse.load(path).run(tmp_path / "run")
+    saved = folder / "saved.toml"
+    saved.write_bytes(download(chrome, "save-study", downloads / "study.toml").read_bytes())
+    again = dse.load(saved).run()
     assert again.answer().designs[0].design == design
     assert len(again.front) == len(result.front)
 

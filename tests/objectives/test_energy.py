@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 import dse
 from objectives import energy as models
-from objectives.logca import break_even, times
+from objectives.logca import times
 from tests.energy_examples import AES, UNITS, everything, row
 
 quick = settings(derandomize=True, deadline=None)
@@ -233,15 +232,3 @@ maximize = "lanes"
     spent = called.accelerated_time * (a / 4) * 12.5e-3 / 1.16e9
     assert found["lanes"].tolist() == [1, 2, 4]
     assert found[name].to_numpy() == pytest.approx(spent, rel=1e-12)
-
-
-def test_what_the_document_says_of_a_host_that_waits() -> None:
-    text = (ROOT / "docs" / "explanation" / "energy.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([\d.]+) W \| (.*) \| (.*) \|$", text, re.MULTILINE)
-    assert len(rows) == 4
-    for idle, even, greenup in rows:
-        powers: dict[str, Any] = row("ultrasparc-t2") | {"host_idle_power": float(idle)}
-        found = everything(2.0**20, AES, clock=1.16e9, **powers)
-        assert even == f"{found['energy_break_even']:.1f} B"
-        assert float(greenup.replace(",", "")) == float(f"{found['greenup']:.3g}")
-    assert f"breaks even in time at {break_even(**AES).break_even:.1f} B" in text

@@ -88,32 +88,6 @@ def test_exact_mean_lies_in_the_interval_on_200_configurations() -> None:
         assert again.low <= float(call_latency(*setting, 1.0).engine_time) <= again.high
 
 
-def test_table_of_the_document() -> None:
-    """Each row is computed again, with the simulation of a million calls."""
-    section = DOCS.read_text(encoding="utf-8").partition("## Calls of several elements")[2]
-    table = section.partition("call, simulated")[2].partition("\n\n")[0]
-    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
-    assert len(rows) == 6
-    for m_text, r_text, load_text, *printed in rows:
-        m, load, clock = int(m_text), float(load_text), 10e-9
-        engine = (8, 4, 4, int(r_text))
-        service = call_service(*engine, clock, m)
-        rate = load / float(service.engine_interval)
-        exact = call_latency(*engine, rate, m, clock)
-        found = simulate(*engine, rate * m, clock, elements=1_000_000 * m, batch=m)
-        half = (found.high - found.low) / 2
-        times = (
-            service.engine_interval,
-            service.engine_time_alone,
-            exact.element_latency,
-            exact.engine_time,
-        )
-        apart = f"{(found.latency / exact.engine_time - 1) * 100:+.3f} %".replace("-", "−")
-        simulated = f"{found.latency * 1e9:.2f} ± {half * 1e9:.2f}"
-        assert printed == [*(f"{time * 1e9:.2f}" for time in times), simulated, apart]
-        assert found.low <= exact.engine_time <= found.high
-
-
 def event_by_event(
     arrivals: list[np.ndarray[Any, Any]], depth: int, switch: int, period: int
 ) -> list[list[int]]:

@@ -125,7 +125,7 @@ class Best:
 
         def crossing(law: Array) -> tuple[float, Array]:
             total, slopes = evaluate_law(law, grid)
-            value, slope = np.log(total[1] / total[0]), slopes[1] - slopes[0]
+            value, slope = np.log(total[1] / total[0]), slopes[:, 1] - slopes[:, 0]
             if place == HALF:
                 value += law[GAIN] - np.log(2.0)
                 slope[GAIN] += 1.0
@@ -166,7 +166,7 @@ def threshold(best: Best, place: int, value: float) -> float:
     host, device = (max(freedom, 1) for freedom in best.freedom)
     points = best.points
     slopes = residuals(points, best.law, best.weight)[1]
-    if place >= 0 and np.linalg.norm(np.nan_to_num(slopes[:, place])) < _ABSENT:
+    if place >= 0 and np.linalg.norm(np.nan_to_num(slopes[place])) < _ABSENT:
         return float(stats.t.ppf(0.975, min(host, device)))
     moved = best.hold(place, value + _SMALL, best.law)[1]
     before, after = (
@@ -437,7 +437,7 @@ class Covariance:
 
 
 def estimate_covariance(
-    points: Points,
+    samples: Array,
     analysis: Analysis,
     parameters: Mapping[str, float],
     given: Collection[str],
@@ -453,12 +453,13 @@ def estimate_covariance(
 
     Parameters
     ----------
+    samples : ndarray, shape (samples, 8)
+        The laws of these tables, from `sample_fits`.
     parameters : mapping of str to float
         The values that are reported.
     given : collection of str
         Those that were given, and do not vary.
     """
-    weight = weights(points, analysis.scale, analysis.kept)
     wide = widest(shape, analysis.law)
     total = float(np.exp(analysis.fit[SETUP]))
     names: list[str] = []
@@ -471,9 +472,10 @@ def estimate_covariance(
             names.append(name)
             # A term of a sum is the rest of it: its logarithm varies more than the sum's.
             scales.append(total / value if place == SETUP else 1.0)
-    fits = sample_fits(points, weight, analysis.scale, wide, shape)
     places = [_PLACES[name] for name in names]
-    matrix = _robust_covariance(fits[:, places]) * np.outer(scales, scales) if names else np.eye(0)
+    matrix = (
+        _robust_covariance(samples[:, places]) * np.outer(scales, scales) if names else np.eye(0)
+    )
     return Covariance(tuple(names), matrix)
 
 
@@ -489,8 +491,10 @@ def _robust_covariance(fits: Array) -> Array:
     return np.asarray(correlation * np.outer(deviation, deviation))
 
 
-def sample_fits(points: Points, weight: Array, scale: Array, wide: Law, shape: Shape) -> Array:
+def sample_fits(points: Points, analysis: Analysis, shape: Shape) -> Array:
     """Return samples (samples, 8) for a covariance: fits of tables that the widest law makes."""
+    scale, wide = analysis.scale, widest(shape, analysis.law)
+    weight = weights(points, scale, analysis.kept)
     fit = fit_law(points, weight, wide, shape)[0]
     exact = times(fit, points.size, points.returned, points.accelerated)[0]
     noise = np.where(points.accelerated, scale[1], scale[0])

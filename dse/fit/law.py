@@ -90,26 +90,30 @@ class Grid(NamedTuple):
     ----------
     log_size : ndarray, shape (points,)
     accelerated : ndarray of bool, shape (points,)
-    terms : ndarray, shape (points, 8)
+    on_device : ndarray, shape (points,)
+        1 for an accelerated call, else 0.
+    terms : ndarray, shape (8, points)
         The factor of each coordinate's exponential in a time; 0 for the work's.
     """
 
     log_size: Array
     accelerated: Mask
+    on_device: Array
     terms: Array
 
 
 def make_grid(size: Array, returned: Array, accelerated: Mask) -> Grid:
     """Return the grid of calls: bytes, bytes returned, and whether each is accelerated."""
-    terms = np.zeros((len(size), COORDINATES))
-    terms[:, FIXED] = ~accelerated
-    terms[:, SETUP] = accelerated
-    terms[:, PER_BYTE] = accelerated * size
-    terms[:, PER_BYTE_OUT] = accelerated * returned
-    terms[:, HOST_OUT] = ~accelerated * returned
-    return Grid(np.log(size), accelerated, terms)
+    terms = np.zeros((COORDINATES, len(size)))
+    terms[FIXED] = ~accelerated
+    terms[SETUP] = accelerated
+    terms[PER_BYTE] = accelerated * size
+    terms[PER_BYTE_OUT] = accelerated * returned
+    terms[HOST_OUT] = ~accelerated * returned
+    return Grid(np.log(size), accelerated, accelerated.astype(np.float64), terms)
 
 
+@np.errstate(all="ignore")
 def times(law: Array, size: Array, returned: Array, accelerated: Mask) -> tuple[Array, Array]:
     """Return the times of a law, and the derivatives of their logarithms in each coordinate.
 
@@ -125,24 +129,42 @@ def times(law: Array, size: Array, returned: Array, accelerated: Mask) -> tuple[
     slopes : ndarray, shape (points, 8)
         Derivatives of log T; 0 where there is none.
     """
-    return evaluate_law(law, make_grid(size, returned, accelerated))
+    total, slopes = evaluate_law(law, make_grid(size, returned, accelerated))
+    return total, slopes.T
+
+
+@np.errstate(all="ignore")
+def column_times(law: Array, size: Array, returned: Array, accelerated: bool) -> Array:
+    """Return the times of a law in one column. A curve of thousands of sizes needs no slopes."""
+    factors = np.exp(law)
+    gain = law[GAIN] if accelerated else 0.0
+    work = np.exp(law[INDEX] + law[EXPONENT] * np.log(size) - gain)
+    if accelerated:
+        lines = factors[PER_BYTE] * size + factors[PER_BYTE_OUT] * returned
+        return np.asarray(work + factors[SETUP] + lines)
+    return np.asarray(factors[FIXED] + work + factors[HOST_OUT] * returned)
 
 
 def evaluate_law(law: Array, grid: Grid) -> tuple[Array, Array]:
-    """Return the times and slopes of a law as `times` does, on a grid."""
-    with np.errstate(all="ignore"):
-        factors = np.exp(law)
-        factors[GAIN] = 0.0  # its exponential may be infinite, and is part of the work
-        gain = np.where(grid.accelerated, law[GAIN], 0.0)
-        work = np.exp(law[INDEX] + law[EXPONENT] * grid.log_size - gain)
-        slopes = grid.terms * factors
-        slopes[:, INDEX] = work
-        total = slopes.sum(axis=1)
-        slopes[:, EXPONENT] = work * grid.log_size
-        slopes[:, GAIN] = -work * grid.accelerated
-        slopes /= total[:, None]
+    """Return the times and slopes of a law as `times` does, on a grid, a row per coordinate.
+
+    A fit spends most of its time here: rows are contiguous, and callers ignore overflows once.
+    """
+    factors = np.exp(law)
+    factors[GAIN] = 0.0  # its exponential may be infinite, and is part of the work
+    gain = np.where(grid.accelerated, law[GAIN], 0.0)
+    work = np.exp(law[INDEX] + law[EXPONENT] * grid.log_size - gain)
+    slopes = grid.terms * factors[:, None]
+    slopes[INDEX] = work
+    total = slopes[FIXED] + work + slopes[SETUP]
+    total += slopes[PER_BYTE] + slopes[PER_BYTE_OUT] + slopes[HOST_OUT]
+    slopes[EXPONENT] = work * grid.log_size
+    slopes[GAIN] = -work * grid.on_device
+    slopes /= total
+    flat = slopes.reshape(-1)
+    if not np.isfinite(flat @ flat):
         slopes[~np.isfinite(slopes)] = 0.0
-        return total, slopes
+    return total, slopes
 
 
 @np.errstate(all="ignore")
@@ -210,9 +232,8 @@ Condition: TypeAlias = Callable[[Array], tuple[float, Array]]
 """A value that a law must make zero, in standard deviations, and its slopes in the coordinates."""
 
 
-def residuals(
-    points: Points, law: Array, weight: Array, grid: Grid | None = None
-) -> tuple[Array, Array]:
+@np.errstate(all="ignore")
+def residuals(points: Points, law: Array, weight: Array) -> tuple[Array, Array]:
     """Return residuals in standard deviations, and their slopes in the coordinates.
 
     Parameters
@@ -221,14 +242,21 @@ def residuals(
     law : ndarray, shape (8,)
     weight : ndarray, shape (points,)
         One over the standard deviation; 0 for a point that does not count.
-    grid : Grid, optional
-        Of the points, if many laws are evaluated.
+
+    Returns
+    -------
+    errors : ndarray, shape (points,)
+    slopes : ndarray, shape (8, points)
     """
-    total, slopes = evaluate_law(
-        law, grid or make_grid(points.size, points.returned, points.accelerated)
-    )
-    root = np.sqrt(points.time / total)
-    return 2.0 * (root - 1.0) * weight, slopes * (-root * weight)[:, None]
+    grid = make_grid(points.size, points.returned, points.accelerated)
+    return _weighted_residuals(points.time, law, weight, grid)
+
+
+def _weighted_residuals(time: Array, law: Array, weight: Array, grid: Grid) -> tuple[Array, Array]:
+    total, slopes = evaluate_law(law, grid)
+    root = np.sqrt(time / total)
+    slopes *= -root * weight
+    return 2.0 * (root - 1.0) * weight, slopes
 
 
 def huber(errors: Array) -> Array:
@@ -241,6 +269,7 @@ def huber(errors: Array) -> Array:
     return np.where(size <= HUBER, errors**2, HUBER * (2.0 * size - HUBER))
 
 
+@np.errstate(all="ignore")
 def minimize(
     points: Points,
     weight: Array,
@@ -264,32 +293,43 @@ def minimize(
         Whether a second descent, in shorter steps, looks for a lower valley of the loss.
     """
     start = _visible(points, start, free)
-    errors, slopes, law, last = np.zeros(0), np.zeros((0, 0)), start, np.full(1, np.nan)
     grid = make_grid(points.size, points.returned, points.accelerated)
+    places = np.flatnonzero(free)
+    begin = start[places]
+    slopes, law, last = np.zeros((0, 0)), start, b""
 
     def evaluate(step: Array) -> Array:
-        nonlocal errors, slopes, law, last
-        law, last = start.copy(), step.copy()
-        law[free] = np.minimum(np.maximum(start[free] + step, -_RANGE), _RANGE)
+        nonlocal slopes, law, last
+        law, last = start.copy(), step.tobytes()
+        law[places] = np.minimum(np.maximum(begin + step, -_RANGE), _RANGE)
         law[EXPONENT] = min(max(law[EXPONENT], EXPONENTS[0]), EXPONENTS[1])
-        errors, slopes = residuals(points, law, weight, grid)
+        errors, slopes = _weighted_residuals(points.time, law, weight, grid)
         if condition is not None:
             value, slope = condition(law)
-            errors, slopes = np.append(errors, value), np.vstack([slopes, slope])
-        if np.abs(errors).max() <= HUBER:  # the loss is the square, as nearly always
+            errors = np.concatenate([errors, [value]])
+            slopes = np.concatenate([slopes, slope[:, None]], axis=1)
+        size = np.abs(errors)
+        if size.max() <= HUBER:  # the loss is the square, as near the best law
             return errors
         # Roots of Huber's loss, whose slopes stay above zero: SciPy's own loss="huber" has none
         # where all points are far off, as at a rough start with exact times.
-        roots = np.copysign(np.sqrt(huber(errors)), errors)
-        scale = HUBER / np.maximum(np.abs(roots), HUBER)
-        scale[np.isnan(scale)] = 0.0  # np.nan_to_num takes a tenth of a fit
-        slopes *= scale[:, None]
-        return roots if np.isfinite(roots @ roots) else np.nan_to_num(roots)
+        sizes = np.where(size <= HUBER, size, np.sqrt(HUBER * (2.0 * size - HUBER)))
+        roots = np.copysign(sizes, errors)
+        scale = HUBER / np.maximum(sizes, HUBER)
+        if np.isfinite(roots @ roots):
+            slopes *= scale
+            return roots
+        scale[np.isnan(scale)] = 0.0
+        slopes *= scale
+        return np.nan_to_num(roots)
 
     def derive(step: Array) -> Array:
-        if not np.array_equal(step, last):
+        if step.tobytes() != last:
             evaluate(step)
-        return slopes[:, free]
+        return slopes[places]
+
+    def jacobian(step: Array) -> Array:
+        return np.ascontiguousarray(derive(step).T)
 
     count = int(free.sum())
     if not count:
@@ -298,7 +338,7 @@ def minimize(
     # longer one may lead to where all times are infinite, the residuals constant, the slopes zero.
     ends = [_descend(evaluate, derive, np.full(count, _FIRST_STEP / 100.0))]
     if careful:
-        short = optimize.least_squares(evaluate, np.zeros(count), derive)
+        short = optimize.least_squares(evaluate, np.zeros(count), jacobian)
         ends.append(_descend(evaluate, derive, short.x))
     loss, best = min(ends, key=lambda end: end[0])
     evaluate(best)
@@ -309,18 +349,18 @@ def _descend(
     evaluate: Callable[[Array], Array], derive: Callable[[Array], Array], start: Array
 ) -> tuple[float, Array]:
     """Return the loss and the step at the end of MINPACK's descent from a start."""
-    with np.errstate(all="ignore"):
-        step, _, details, *_ = optimize.leastsq(
-            evaluate,
-            start,
-            Dfun=derive,
-            full_output=True,
-            ftol=_TOLERANCE,
-            xtol=_TOLERANCE,
-            gtol=_TOLERANCE,
-            maxfev=_MAX_STEPS,
-            diag=np.ones(len(start)),
-        )
+    step, _, details, *_ = optimize.leastsq(
+        evaluate,
+        start,
+        Dfun=derive,
+        full_output=True,
+        col_deriv=True,
+        ftol=_TOLERANCE,
+        xtol=_TOLERANCE,
+        gtol=_TOLERANCE,
+        maxfev=_MAX_STEPS,
+        diag=np.ones(len(start)),
+    )
     return float((details["fvec"] ** 2).sum()), step
 
 

@@ -11,7 +11,14 @@ import numpy as np
 from scipy import stats
 
 from dse.fit.cpu_use import bound_busy_time, bound_freed_time
-from dse.fit.intervals import Analysis, Covariance, Interval, analyse, estimate_covariance
+from dse.fit.intervals import (
+    Analysis,
+    Covariance,
+    Interval,
+    analyse,
+    estimate_covariance,
+    sample_fits,
+)
 from dse.fit.law import (
     EXPONENT,
     FIXED,
@@ -127,10 +134,15 @@ class Fit:
     freed: Mapping[float, Interval]
 
     @cached_property
+    def samples(self) -> Array:
+        """The laws (samples, 8) of tables that the widest law and its noise make."""
+        return sample_fits(self.points, self.analysis, self.shape)
+
+    @cached_property
     def covariance(self) -> Covariance:
-        """How the values vary together; it takes many fits."""
-        parts = self.points, self.analysis, self.parameters, self.given, self.shape
-        return estimate_covariance(*parts)
+        """How the values vary together."""
+        parts = self.analysis, self.parameters, self.given, self.shape
+        return estimate_covariance(self.samples, *parts)
 
     def show(self, name: str, value: float) -> str:
         """Return a value with its unit."""

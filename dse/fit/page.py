@@ -115,7 +115,7 @@ def _half_width(fit: Fit, slopes: Array) -> Array:
     """Return half the width of the 95 % band of a logarithm with these slopes."""
     analysis = fit.analysis
     weight = weights(fit.points, analysis.scale, analysis.kept)
-    own = residuals(fit.points, analysis.fit, weight)[1] * np.array(analysis.law.free)
+    own = residuals(fit.points, analysis.fit, weight)[1].T * np.array(analysis.law.free)
     covariance = np.linalg.pinv(own.T @ own, rcond=1e-14)
     freedom = max(len(fit.points.size) - analysis.law.terms, 1)
     variance = np.einsum("ni,ij,nj->n", slopes, covariance, slopes)

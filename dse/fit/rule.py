@@ -23,8 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.fit.cpu_use import bound_busy
-from dse.fit.intervals import sample_fits
-from dse.fit.law import Mask, choose_law, formula, times, weights, widest
+from dse.fit.law import Mask, choose_law, column_times, formula
 from dse.fit.measurement_fit import Fit
 from dse.fit.queue import Load, fit_load
 from dse.fit.series import measured_times
@@ -305,8 +304,7 @@ def law_curve(fit: Fit, ends: Array | None = None) -> TimesCurve:
     ends = fit.points.size if ends is None else ends
     size = np.geomspace(ends.min(), ends.max(), _POINTS)
     host, accelerated = (
-        times(fit.analysis.fit, size, size * fit.ratio, np.full(len(size), which))[0]
-        for which in (False, True)
+        column_times(fit.analysis.fit, size, size * fit.ratio, which) for which in (False, True)
     )
     return _with_busy(fit, TimesCurve(size, host, accelerated, accelerated))
 
@@ -345,13 +343,9 @@ def _one_out_regret(fit: Fit, measured: TimesCurve, by_law: bool) -> float:
 
 def _noise_regret(fit: Fit, ranges: tuple[Range, ...], measured: TimesCurve, by_law: bool) -> float:
     """Return the mean regret if the true times are of tables with other noise."""
-    points, analysis = fit.points, fit.analysis
-    losses = []
+    analysis, losses = fit.analysis, []
     if by_law:
-        weight = weights(points, analysis.scale, analysis.kept)
-        wide = widest(fit.shape, analysis.law)
-        laws = sample_fits(points, weight, analysis.scale, wide, fit.shape)
-        for law in laws:
+        for law in fit.samples:
             other = replace(fit, analysis=replace(analysis, fit=law))
             losses.append(find_regret(ranges, law_curve(other)))
     else:

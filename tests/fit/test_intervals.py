@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from dse.fit.intervals import (
     analyse,
     estimate_covariance,
     interval,
+    sample_fits,
     threshold,
 )
 from dse.fit.law import (
@@ -26,54 +26,29 @@ from dse.fit.law import (
     INDEX,
     PER_BYTE,
     SETUP,
-    Law,
-    Mask,
     Points,
     Shape,
     candidate_laws,
+    choose_law,
     count_terms,
     crossings,
-    estimate_noise,
-    evidence,
     fit_law,
     minimize,
-    select_law,
     weights,
     widest,
 )
 from dse.model.quantity import Array
 
 SHAPE = Shape(True, True, False, {})
-LAWS = candidate_laws(SHAPE)
-WIDE = max((widest(SHAPE, law) for law in LAWS), key=lambda law: law.terms)
 NOISE = 0.01
 NAMES = ["computational_index", "complexity", "overhead_and_latency", "acceleration"]
-COVARIANCES = 10  # tables whose covariance is estimated, of those that show how values vary
-
-
-class SelectedFit(NamedTuple):
-    """A table, its noise, and the law that is selected: an analysis without intervals."""
-
-    points: Points
-    law: Law
-    fit: Array
-    scale: Array
-    kept: Mask
-
-
-def select_fit(points: Points) -> SelectedFit:
-    scale, kept = estimate_noise(points, WIDE, SHAPE)
-    weight = weights(points, scale, kept)
-    fits = {law: fit_law(points, weight, law, SHAPE)[0] for law in LAWS}
-    law = select_law({law: evidence(points, scale, kept, fit, law) for law, fit in fits.items()})
-    return SelectedFit(points, law, fits[law], scale, kept)
 
 
 def best_law(points: Points) -> Best:
     """Return the widest law of a table at its best."""
-    selected = select_fit(points)
-    wide = widest(SHAPE, selected.law)
-    weight = weights(points, selected.scale, selected.kept)
+    choice = choose_law(points, SHAPE)
+    wide = widest(SHAPE, choice.law)
+    weight = weights(points, choice.scale, choice.kept)
     law, loss = fit_law(points, weight, wide, SHAPE)
     host, device = (11 - terms for terms in count_terms(wide, SHAPE))
     return Best(points, weight, law, loss, wide.free, 0.0, (host, device))
@@ -83,8 +58,9 @@ def exact_law(case: str) -> Best:
     """Return the widest law of a table without noise."""
     points = tables(case, 0.0, 1)[0]
     weight: Array = np.full(len(points.time), 1.0 / NOISE)
-    law, loss = fit_law(points, weight, WIDE, SHAPE)
-    return Best(points, weight, law, loss, WIDE.free, 0.0, (8, 5))
+    wide = widest(SHAPE, candidate_laws(SHAPE)[-1])
+    law, loss = fit_law(points, weight, wide, SHAPE)
+    return Best(points, weight, law, loss, wide.free, 0.0, (8, 5))
 
 
 def test_intervals_of_break_even_hold_in_much_noise() -> None:
@@ -106,7 +82,7 @@ def test_degrees_of_freedom_follow_the_noise_that_a_value_depends_on() -> None:
     variances = []
     for column in (~exact.accelerated, exact.accelerated):
         samples = (exact._replace(time=exact.time * np.exp(row * column)) for row in noise)
-        fits = [minimize(table, weight, law, np.array(WIDE.free))[0] for table in samples]
+        fits = [minimize(table, weight, law, np.array(best.free))[0] for table in samples]
         rows = [(fit[FIXED], fit[GAIN], np.log(crossings(fit)[0])) for fit in fits]
         variances.append(np.var(rows, axis=0))
     size = float(np.log(truth("super-linear")["break_even"]))
@@ -145,17 +121,17 @@ def test_intervals_hold_about_as_often_as_they_say() -> None:
 
 
 def test_the_covariance_is_that_of_many_tables() -> None:
-    places = [INDEX, EXPONENT, SETUP, GAIN]
-    many = [select_fit(points) for points in tables("sub-linear", 0.05, 60)]
-    expected = []
-    for points, law, fit, scale, kept in many[:COVARIANCES]:
-        analysis = Analysis(law, fit, {}, {}, None, None, False, np.nan, scale, kept, {})
-        values = dict(zip(NAMES, np.exp(fit[places]).tolist(), strict=True))
-        covariance = estimate_covariance(points, analysis, values, (), SHAPE)
-        order = [covariance.names.index(name) for name in NAMES]
-        expected.append(covariance.matrix[np.ix_(order, order)])
-    seen = np.cov(np.array([selected.fit[places] for selected in many]).T)
-    mean = np.median(expected, axis=0)
+    places, noise = [INDEX, EXPONENT, SETUP, GAIN], 0.05
+    (exact,) = tables("sub-linear", 0.0, 1)
+    law, fit, scale, kept, _ = choose_law(exact, SHAPE)
+    analysis = Analysis(law, fit, {}, {}, None, None, False, np.nan, 0 * scale + noise, kept, {})
+    values = dict(zip(NAMES, np.exp(fit[places]).tolist(), strict=True))
+    samples = sample_fits(exact, analysis, SHAPE)
+    covariance = estimate_covariance(samples, analysis, values, (), SHAPE)
+    order = [covariance.names.index(name) for name in NAMES]
+    mean = covariance.matrix[np.ix_(order, order)]
+    many = [choose_law(points, SHAPE).fit[places] for points in tables("sub-linear", noise, 60)]
+    seen = np.cov(np.array(many).T)
     assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=0.25)
     assert mean[0, 1] / np.sqrt(mean[0, 0] * mean[1, 1]) == pytest.approx(
         seen[0, 1] / np.sqrt(seen[0, 0] * seen[1, 1]), abs=0.03

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,8 +14,10 @@ import pytest
 from scipy.optimize import brentq
 
 from dse.fit.command import as_row, as_text
-from dse.fit.law import EXPONENT, Shape, candidate_laws, crossings
-from dse.fit.measurement_fit import Fit, fit
+from dse.fit.cpu_use import bound_busy_time
+from dse.fit.intervals import Analysis
+from dse.fit.law import EXPONENT, FIXED, GAIN, INDEX, SETUP, Shape, candidate_laws, crossings
+from dse.fit.measurement_fit import Fit, describe_fit, fit
 from dse.fit.page import page
 from dse.fit.series import Series
 from dse.model.quantity import Array
@@ -78,14 +82,9 @@ def test_exact_times_give_the_law_back(name: str) -> None:
     true = brentq(partial(ahead, law), 0.0, 12.0, xtol=1e-13)
     assert found.analysis.break_even == pytest.approx(np.exp(true), rel=1e-6)
     assert found.left_out["worst"] < 1e-6
-
-
-def test_both_crossings_are_found() -> None:
-    law = LAWS["two crossings"]
-    found = fit_law("two crossings").analysis
-    end = brentq(partial(ahead, law), 12.0, 30.0, xtol=1e-13)
-    assert found.end == pytest.approx(np.exp(end), rel=1e-6)
-    assert np.isfinite(found.end)
+    if name == "two crossings":
+        end = brentq(partial(ahead, law), 12.0, 30.0, xtol=1e-13)
+        assert found.analysis.end == pytest.approx(np.exp(end), rel=1e-6)
 
 
 def test_crossings_stand_where_speedup_is_reached() -> None:
@@ -116,17 +115,6 @@ def test_intervals_of_a_given_value_split_a_sum() -> None:
     assert other.parameters["latency_per_byte"] == pytest.approx(2e-10, rel=1e-6)
 
 
-def test_sizes_returned_split_what_a_byte_costs_on_the_way_back() -> None:
-    law, back = LAWS["linear"], 4e-10
-    rng = np.random.default_rng(2)
-    out = SIZES * rng.choice([0.1, 1.0, 3.0], len(SIZES))
-    series = Series("made", SIZES, host(law, SIZES), device(law, SIZES) + back * out, out, NAN)
-    found = fit(series)
-    assert found.parameters["host_time_per_byte_out"] < 1e-6 * back
-    assert found.parameters["latency_per_byte_out"] == pytest.approx(back, rel=1e-6)
-    assert found.parameters["overhead_and_latency"] == pytest.approx(1.3e-5, rel=1e-6)
-
-
 def test_bytes_returned_cost_the_host_as_well() -> None:
     """A decompression: nearly all of the host's time is for the bytes that it writes."""
     ratio = np.tile([2.0, 16.0, 4.0], 4)[: len(SIZES)]
@@ -145,64 +133,80 @@ def test_bytes_returned_cost_the_host_as_well() -> None:
     assert break_even(**own).break_even == pytest.approx(size, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["linear", "two crossings"])
-def test_no_sentence_contradicts_a_row(name: str) -> None:
-    """Times that no law follows: offloading is beneficial at two sizes in the middle."""
-    slower = made(LAWS[name]).host * np.where(np.abs(np.arange(len(SIZES)) - 5) < 1, 0.5, 3.0)
-    found = fit(Series("made", SIZES, made(LAWS[name]).host, slower, NAN, NAN))
-    assert "By the rows, offloading is beneficial at 16 KiB. The law differs at" in next(
-        note for note in found.notes if "beneficial" in note
+# ------------------------------------------------------ what is said of a law, without fitting it
+
+
+def analysis_of(law: tuple[float, ...]) -> Analysis:
+    """Return what a fit of exact times of a linear law says."""
+    fitted = fit_law("linear").analysis
+    h, c, b, setup, _, gain = law
+    coordinates = fitted.fit.copy()
+    coordinates[[FIXED, INDEX, EXPONENT, SETUP, GAIN]] = *np.log([h, c]), b, *np.log([setup, gain])
+    parameters = dict(fitted.parameters) | {"speedup_limit": gain}
+    always = crossings(coordinates)[0] == 0.0
+    return replace(fitted, fit=coordinates, parameters=parameters, always=always)
+
+
+def sentence(law: tuple[float, ...], series: Series) -> str:
+    """Return what is said of break-even."""
+    linear = fit_law("linear")
+    return next(
+        describe_fit(series, linear.points, analysis_of(law), linear.shape, {}, linear.ratio)
     )
 
 
-def test_an_extrapolation_is_called_one() -> None:
-    law, small = LAWS["linear"], SIZES[SIZES < 4000.0]
+def test_break_even_by_the_rows_and_by_the_law() -> None:
+    law, within = LAWS["linear"], "the measured sizes, 16 B to 16 MiB. By the law it is"
+    assert sentence(law, made(law)).startswith("offloading is beneficial from 5,396 B")
+    small, large = made(law, SIZES[SIZES < 4000.0]), made(law, SIZES[SIZES > 6e4])
     assert (
-        "not beneficial within the measured sizes, 16 B to 1,024 B. By the law it is from"
-        in (fit(made(law, small)).notes[0])
+        "not beneficial within the measured sizes, 16 B to 1,024 B. By the law it is from 5,396 B "
+        "(an extrapolation)" in sentence(law, small)
     )
     assert (
-        "at all of the measured sizes, 64 KiB to 16 MiB. By the law it is from"
-        in (fit(made(law, SIZES[SIZES > 6e4])).notes[0])
+        "at all of the measured sizes, 64 KiB to 16 MiB. By the law it is from 5,396 B "
+        "(an extrapolation)" in sentence(law, large)
     )
+    for gain, more in ((0.5, ""), (0.02, ": large calls take at least 50 times as long as on")):
+        slow = (*law[:5], gain)
+        told = f"not beneficial within {within} at no size (an extrapolation){more}"
+        assert told in sentence(slow, made(slow))
+        assert bool(more) == ("Is the unit in the name" in sentence(slow, made(slow)))
+    near = (*law[:3], 1e-8, *law[4:])
+    told = f"beneficial at all of {within} at every size (an extrapolation)"
+    assert told in sentence(near, made(near))
+    # times that no law follows: no sentence contradicts a row
+    slower = made(law).host * np.where(np.abs(np.arange(len(SIZES)) - 5) < 1, 0.5, 3.0)
+    told = sentence(law, Series("made", SIZES, made(law).host, slower, NAN, NAN))
+    assert "By the rows, offloading is beneficial at 16 KiB. The law differs at" in told
 
 
-CPU = {"overhead": 4e-6, "busy_per_byte": 2e-10}
+def busy_bounds(use: Array) -> tuple[Mapping[str, tuple[float, float]], str]:
+    """Return the bounds by the CPU use of a linear law, and the sentence on them."""
+    return bound_busy_time(replace(made(LAWS["linear"]), cpu=use), fit_law("linear").analysis)
 
 
-def busy_series(use: Array) -> Series:
-    law = LAWS["linear"]
-    return Series("busy", SIZES, host(law, SIZES), device(law, SIZES), NAN, use)
-
-
-def test_one_cpu_use_bounds_the_overhead() -> None:
-    """The mean use of a run that spends equal time at each size."""
-    use = (CPU["overhead"] + CPU["busy_per_byte"] * SIZES) / device(LAWS["linear"], SIZES)
-    found = fit(busy_series(np.full(len(SIZES), use.mean())))
-    for name, value in CPU.items():
-        low, high = found.bounds[name]
-        assert low < value < high
-    assert found.bounds["overhead"][1] < found.parameters["overhead_and_latency"]
-    assert "overhead" not in found.parameters
-    assert any("Assumptions: no polling, equal time at each size" in note for note in found.notes)
-    assert "overhead by CPU use" in as_text(found)
-    assert "by CPU use" in as_row(found, "busy")
-    assert found.record()["bounds"].keys() == CPU.keys()
-
-
-def test_a_cpu_use_of_each_size_separates_the_overhead() -> None:
+def test_the_cpu_use_bounds_the_overhead() -> None:
+    truth = {"overhead": 4e-6, "busy_per_byte": 2e-10}
+    busy = truth["overhead"] + truth["busy_per_byte"] * SIZES
+    use = busy / device(LAWS["linear"], SIZES)
+    # the mean use of a run that spends equal time at each size
+    of_run, told = busy_bounds(np.full(len(SIZES), use.mean()))
+    assert "Assumptions: no polling, equal time at each size" in told
     noise = np.exp(0.02 * np.random.default_rng(3).standard_normal(len(SIZES)))
-    busy = (CPU["overhead"] + CPU["busy_per_byte"] * SIZES) * noise
-    found = fit(busy_series(busy / device(LAWS["linear"], SIZES)))
-    for name, value in CPU.items():
-        low, high = found.bounds[name]
+    of_sizes, _ = busy_bounds(use * noise)
+    for name, value in truth.items():
+        assert of_run[name][0] < value < of_run[name][1]
+        low, high = of_sizes[name]
         assert 0.9 * value < low < value < high < 1.1 * value
-
-
-def test_a_driver_that_polls_bounds_nothing() -> None:
-    found = fit(busy_series(np.full(len(SIZES), 0.94)))
-    assert not found.bounds
-    assert any("as if the driver polls" in note for note in found.notes)
+    total = fit_law("linear").parameters["overhead_and_latency"]
+    assert of_run["overhead"][1] < total
+    bounded = replace(fit_law("linear"), bounds=of_run)
+    assert "overhead by CPU use" in as_text(bounded)
+    assert bounded.record()["bounds"].keys() == truth.keys()
+    assert "; o is " in as_row(bounded, "busy")
+    none, told = busy_bounds(np.full(len(SIZES), 0.94))
+    assert not none and "as if the driver polls" in told
 
 
 def test_one_column_alone_is_fitted() -> None:
@@ -238,20 +242,6 @@ def test_a_kink_is_named_between_its_sizes() -> None:
     smooth = host(law, sizes) * np.exp(0.05 * rng.standard_normal(len(sizes)))
     quiet = fit(Series("made", sizes, smooth, none, none, none))
     assert not any("kink" in note for note in quiet.notes)
-
-
-def test_never_and_always() -> None:
-    slow = (5e-8, 3e-9, 1.0, 1.3e-5, 0.0, 0.5)
-    never = fit(made(slow))
-    assert never.analysis.break_even is None
-    assert not never.analysis.always
-    assert "not beneficial within the measured sizes, 16 B to 16 MiB" in never.notes[0]
-    assert "By the law it is at no size" in never.notes[0]
-    near = (5e-8, 3e-9, 1.0, 1e-8, 0.0, 5.0)
-    always = fit(made(near))
-    assert always.analysis.break_even is None
-    assert always.analysis.always
-    assert "By the law it is at every size (an extrapolation)" in always.notes[0]
 
 
 def test_times_that_hardly_grow_are_refused() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dse.fit.command import run
-from dse.fit.queue import Load, fit_load, latency
+from dse.fit.queue import Load, fit_load, latency, read_loads
 from dse.model.quantity import Array
 from dse.problems import InputError
 
@@ -75,26 +75,21 @@ def test_a_full_queue_is_left_out(tmp_path: Path) -> None:
     times = np.append(latency(rates[:-1], OPEN), 1e-3)
     text, record = fitted(tmp_path, "offered_Gbps,latency_s", lines(rates, times))
     assert "from a load of 110 on the queue is full: left out" in text
+    capacity, knee = (
+        next(line for line in text.splitlines() if line.split()[:1] == [name])
+        for name in ("capacity", "knee")
+    )
+    assert "100 Gbps " in capacity
+    assert " Gbps  (" in knee
+    assert record["load_unit"] == "Gbps"
     assert record["parameters"]["capacity"] == pytest.approx(100.0, rel=1e-3)
 
 
-def test_a_switch_that_is_no_queue_is_unreliable(tmp_path: Path) -> None:
-    table = (MEASURED / "lognic_switch_load.csv").read_text().splitlines()
-    kept = [line for line in table if line.startswith(("#", "app", "LB"))]
-    (tmp_path / "switch.csv").write_text("\n".join(kept))
-    assert "is unreliable" in run(tmp_path / "switch.csv", by=["app"])[0]
-
-
-@pytest.mark.parametrize("head", ["queue_depth,latency_s", "offered_Gbps,latency_s"])
-def test_intervals_end_where_a_value_cannot_be(head: str, tmp_path: Path) -> None:
-    """A knee is at one request in flight at least."""
-    _, record = fitted(tmp_path, head, "1,5\n2,1\n4,7\n8,2\n16,9\n32,1\n")
-    name, least = ("capacity", 16.0) if "offered" in head else ("knee", 1.0)
-    low, high = map(float, record["intervals"][name])
-    assert least <= low <= high
-
-
-def test_an_interval_of_a_capacity_begins_at_the_loads_that_were_carried() -> None:
+def test_intervals_end_where_a_value_cannot_be(tmp_path: Path) -> None:
+    """A knee is at one request in flight at least; a capacity, at the loads that were carried."""
+    _, record = fitted(tmp_path, "queue_depth,latency_s", "1,5\n2,1\n4,7\n8,2\n16,9\n32,1\n")
+    low, high = map(float, record["intervals"]["knee"])
+    assert 1.0 <= low <= high
     noisy = [1.04e-7, 1.36e-7, 1.99e-7, 4.1e-7, 8e-7, 1.35e-6, 2.76e-6, 3.46e-6, 4.73e-6]
     rates = np.array([51.0, 55, 60, 65, 70, 75, 80, 85, 90])
     ends = fit_load(Load("switch", rates, np.array(noisy), "Gbps")).intervals
@@ -110,7 +105,6 @@ STEEP = "1,100\n2,40\n4,15\n8,7\n16,3\n32,1\n"
 @pytest.mark.parametrize(
     ("head", "rows"),
     [
-        ("queue_depth", FLAT),
         ("queue_depth", FALLING),
         ("offered_Gbps", FLAT),
         ("offered_Gbps", STEEP),
@@ -150,21 +144,7 @@ def test_a_sum_has_its_truth_in_its_interval(loads: Array, values: Array, unit: 
     assert unit != "" or 10 < found.intervals["knee"][0] < 2001
 
 
-@pytest.mark.parametrize("unit", ["MBps", "kHz", "iops"])
-def test_capacity_and_knee_have_the_unit_of_the_load(unit: str, tmp_path: Path) -> None:
-    rates = np.array([10.0, 30, 50, 70, 90])
-    text, record = fitted(tmp_path, f"offered_{unit},latency_s", lines(rates, latency(rates, OPEN)))
-    capacity, knee = (
-        next(line for line in text.splitlines() if line.split()[:1] == [name])
-        for name in ("capacity", "knee")
-    )
-    assert f"100 {unit} " in capacity
-    assert f" {unit}  (" in knee
-    assert record["load_unit"] == unit
-
-
 FOUR = "1,1\n2,1\n4,1\n8,1\n"
-NO_RATES = ("us", "GB", "ms", "B", "cycle", "load")
 
 
 @pytest.mark.parametrize(
@@ -180,15 +160,14 @@ NO_RATES = ("us", "GB", "ms", "B", "cycle", "load")
         ("in_flight,latency_s\n1,9 us\n2,9 us\n4,9 us\n8,9 us\n", "has '9 us' in line 2"),
         (f"in_flight,latency_mean\n{FOUR}", "has no unit in its name"),
         (f"queue_depth,latency_B\n{FOUR}", "column 'latency_B'"),
-        *((f"offered_{u},latency_us\n{FOUR}", "is not a rate") for u in NO_RATES),
+        (f"offered_us,latency_us\n{FOUR}", "is not a rate"),
+        (f"offered_load,latency_us\n{FOUR}", "is not a rate"),
         *(
             (f"{head}\n1,1,1\n2,1,2\n4,1,4\n8,1,8\n", f"{both} are each the")
             for head, both in (
                 ("offered_Gbps,latency_us,latency_mean_us", "'latency_us' and 'latency_mean_us'"),
-                ("offered_Gbps,latency_us,latency_ns", "'latency_us' and 'latency_ns'"),
                 ("in_flight,latency_us,queue_depth", "'queue_depth' and 'in_flight'"),
                 ("offered_Gbps,latency_us,in_flight", "'in_flight' and 'offered_Gbps'"),
-                ("offered_Gbps,latency_us,offered_Mrps", "'offered_Gbps' and 'offered_Mrps'"),
                 (
                     "offered_Gbps,latency_us,offered_total_Gbps",
                     "'offered_total_Gbps' and 'offered_Gbps'",
@@ -206,12 +185,11 @@ def test_a_bad_table_has_one_problem(table: str, message: str, tmp_path: Path) -
 
 
 def test_a_series_of_few_loads_leaves_the_others(tmp_path: Path) -> None:
-    rows = lines(DEPTHS, latency(DEPTHS, CLOSED)).splitlines()
-    table = [f"{row},drive" for row in rows] + [f"{row},few" for row in rows[:3]]
-    (tmp_path / "load.csv").write_text("\n".join(["queue_depth,latency_s,run", *table]))
-    said = run(tmp_path / "load.csv", ["run"])
-    assert said[0].startswith("left out: few: queue_depth has 3 values: a fit needs at least 4")
-    assert [text.splitlines()[0] for text in said[1:]] == ["drive"]
+    rows = [f"{row},drive" for row in FOUR.split()] + ["1,1,few", "2,1,few", "4,1,few"]
+    (tmp_path / "load.csv").write_text("\n".join(["queue_depth,latency_s,run", *rows]))
+    loads, hints = read_loads(tmp_path / "load.csv", ["run"]) or ([], [])
+    assert hints[0].startswith("left out: few: queue_depth has 3 values: a fit needs at least 4")
+    assert [load.name for load in loads] == ["drive"]
 
 
 @pytest.mark.parametrize("option", ["given", "catalog", "html"])

@@ -176,17 +176,10 @@ def _page(path: Path) -> dict[str, Any]:
     return {"short": []}
 
 
-def cut(crashes: _Crashes, state: str, mode: str, stride: int, cuts: int) -> dict[str, Any]:
-    """Cut runs at every operation, or every few; return how many, and what went wrong.
-
-    If there are to be so many cuts, they are spread over the operations, differently in each mode.
-    """
-    template, tried, wrong, first = crashes.template(state), 0, [], 1
-    operations = crashes.count(template)
-    if cuts:
-        stride = max(1, operations // cuts)
-        first += stride * (1 + MODES.index(mode)) // 4
-    for n in range(first, operations + 1, stride):
+def cut(crashes: _Crashes, state: str, mode: str, places: Iterable[int]) -> dict[str, Any]:
+    """Cut runs at some operations; return how many there were, and what went wrong."""
+    template, tried, wrong = crashes.template(state), 0, list[str]()
+    for n in places:
         there, problem = crashes.at(template, mode, n)
         tried += there
         wrong += [f"N = {n}: {problem}"] if problem else []
@@ -198,7 +191,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("studies", nargs="+", type=Path)
     parser.add_argument("--stride", type=int, default=1)
-    parser.add_argument("--cuts", type=int, default=0, help="so many instead")
+    parser.add_argument("--once", nargs="*", metavar="STATE:MODE", help="one cut in each instead")
     parser.add_argument("--whole", action="store_true", help="write the report as users have it")
     given = parser.parse_args()
     for path in given.studies:
@@ -206,8 +199,15 @@ def main() -> None:
             crashes = _Crashes(path, Path(work), not given.whole)
             crashes.truth()
             for state in STATES:
-                for mode in MODES:
-                    row = cut(crashes, state, mode, given.stride, given.cuts)
+                modes = [
+                    mode for mode in MODES if not given.once or f"{state}:{mode}" in given.once
+                ]
+                last = crashes.count(crashes.template(state)) if modes else 0
+                for mode in modes:
+                    # one cut is at another fraction of the operations in each mode
+                    one = 1 + last * (1 + MODES.index(mode)) // 4
+                    places = [one] if given.once else range(1, last + 1, given.stride)
+                    row = cut(crashes, state, mode, places)
                     sys.stdout.write(json.dumps(row) + "\n")
                     sys.stdout.flush()
 

@@ -19,14 +19,14 @@ import pytest
 
 import dse
 from benchmarks.interruptions import Case, Interruptions
-from dse.result.database import has_trials
 from dse.run import run
 from tests.crashing import crashed
 from tests.needs import needs
-from tests.toy import SEARCHES, SMALL, acting, search, small, written
+from tests.toy import SMALL, acting, search, small, written
 
 
-@pytest.mark.parametrize(("turn", "method"), [*enumerate(SEARCHES)])
+# The turn decides between an error (0), SIGINT and SIGTERM.
+@pytest.mark.parametrize(("turn", "method"), [(1, "exhaustive"), (2, "NSGAIISampler")])
 def test_an_interrupted_search_ends_as_if_nothing_had_been(
     turn: int, method: str, tmp_path: Path
 ) -> None:
@@ -37,12 +37,19 @@ def test_an_interrupted_search_ends_as_if_nothing_had_been(
     assert not interruptions.wrong
 
 
-@pytest.mark.parametrize("method", ["exhaustive", "NSGAIISampler"])
-def test_runs_that_are_cut_on_the_disk_end_with_the_same_front(method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("method", "cases"),
+    [
+        ("exhaustive", ["new:once", "resumed:kill", "finished:full"]),
+        ("NSGAIISampler", ["new:kill", "resumed:full", "finished:once"]),
+    ],
+)
+def test_runs_that_are_cut_on_the_disk_end_with_the_same_front(
+    method: str, cases: list[str], tmp_path: Path
+) -> None:
     needs("cc")
-    rows = crashed([small(tmp_path, method)], tmp_path, "--cuts", "1")
-    assert {row["state"] for row in rows} == {"new", "resumed", "finished"}
-    assert {row["mode"] for row in rows} == {"once", "full", "kill"}
+    rows = crashed([small(tmp_path, method)], tmp_path, "--once", *cases)
+    assert [f"{row['state']}:{row['mode']}" for row in rows] == cases
     assert all(row["tried"] == 1 for row in rows)
     assert [wrong for row in rows for wrong in row["wrong"]] == []
 
@@ -56,9 +63,9 @@ PAUSES = """import os, time
     time.sleep(float(os.environ.get("PAUSE", 0)))"""
 
 
-def _study(folder: Path, method: str, processes: bool = False, workers: int = 2) -> Path:
+def _study(folder: Path, processes: bool = False, workers: int = 2) -> Path:
     added = f"[run]\nchunk = 5\nworkers = {workers}\nprocesses = {str(processes).lower()}\n"
-    return written(folder, search(method) + added, SMALL, acting(PAUSES))
+    return written(folder, search("exhaustive") + added, SMALL, acting(PAUSES))
 
 
 @contextmanager
@@ -76,7 +83,7 @@ def _running(study: Path) -> Iterator[subprocess.Popen[str]]:
     )
     out = study.parent / "out"
     try:
-        while not ((out / "checkpoint.npz").is_file() or has_trials(out / "study.db")):
+        while not (out / "checkpoint.npz").is_file():
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)
         yield process
@@ -86,16 +93,10 @@ def _running(study: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-@pytest.mark.parametrize(
-    ("method", "processes", "sign"),
-    [("exhaustive", True, signal.SIGINT), ("NSGAIISampler", False, signal.SIGTERM)],
-)
-def test_the_first_signal_ends_with_a_report_and_the_next_run_goes_on(
-    method: str, processes: bool, sign: signal.Signals, tmp_path: Path
-) -> None:
-    study, out = _study(tmp_path, method, processes), tmp_path / "out"
+def test_the_first_signal_ends_with_a_report_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    study, out = _study(tmp_path, processes=True), tmp_path / "out"
     with _running(study) as process:
-        os.killpg(process.pid, sign)  # a terminal signals the workers, too
+        os.killpg(process.pid, signal.SIGINT)  # a terminal signals the workers, too
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
@@ -113,7 +114,7 @@ def test_a_run_whose_model_hangs_ends_at_the_first_or_the_second_signal(
     workers: int, tmp_path: Path
 ) -> None:
     """`timeout` sends the first one twice, to the process and to its group: that is one."""
-    study = _study(tmp_path, "exhaustive", workers=workers)
+    study = _study(tmp_path, workers=workers)
     with _running(study) as process:
         (tmp_path / "hang").touch()
         time.sleep(0.3)  # the next call is under way

@@ -13,13 +13,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dse.profile import Profile
 from tests.commands import called, leave_out_assumptions
 from tests.pages import read_page
 from tests.profile.examples import needs_compiler
 
 ROOT = Path(__file__).parents[1]
-OBJECTIVES = ("speedup", "break_even", "call_time", "area")
 
 
 def dse(*arguments: str, cwd: Path, code: int = 0) -> str:
@@ -34,26 +32,6 @@ def dse(*arguments: str, cwd: Path, code: int = 0) -> str:
 
 def read_front(run: Path) -> pd.DataFrame:
     return pd.read_csv(run / "front.csv", index_col="design")
-
-
-def promised_value(words: str, name: str) -> float | None:
-    """Return the value that a text gives for an objective; None if it gives none."""
-    value = re.search(rf"{name.replace('_', ' ')} ([\d,.]+)( million| µs)?", words)
-    if value is None:
-        return None
-    return (
-        float(value[1].rstrip(".,").replace(",", ""))
-        * ({" million": 1e6, " µs": 1e-6, None: 1.0}[value[2]])
-    )
-
-
-def check_promises(words: str, design: Mapping[Any, Any]) -> list[str]:
-    """Compare a design with the values that a text promises; return their names."""
-    values = {name: promised_value(words, name) for name in OBJECTIVES}
-    promised = {name: value for name, value in values.items() if value is not None}
-    for name, value in promised.items():
-        assert design[name] == pytest.approx(value, rel=0.005)
-    return list(promised)
 
 
 def narrowed(text: str, design: Mapping[Any, Any]) -> str:
@@ -150,16 +128,6 @@ def test_what_a_target_takes_is_the_least_of_the_front(
     assert "recommended" not in said
 
 
-def test_advice_to_change_one_variable_gives_what_it_says(walked: Path) -> None:
-    front = read_front(walked / "runs/aes")
-    bounds = [str(front["area"].idxmin()), str(front["speedup"].idxmax())]
-    text = dse("explain", "runs/aes", "--design", bounds[0], "--design", bounds[1], cwd=walked)
-    lines = re.findall(r"^(?:change| ) .*\(design (\d+)\): (.*)$", text, flags=re.M)
-    designs = {int(str(number)): row.to_dict() for number, row in front.iterrows()}
-    checked = [check_promises(words, designs[int(n)]) for n, words in lines if int(n) in designs]
-    assert sum(map(len, checked)) > 3
-
-
 # ── From a C program ──
 
 
@@ -196,21 +164,3 @@ def test_from_a_program_to_the_functions_to_build(commands: tuple[Path, dict[str
     roles = {column["name"]: column["role"] for column in columns}
     assert (roles["accelerated"], roles["selection"]) == ("variable", "code")
     assert "Which functions to accelerate" in read_page(folder / "runs/fft/report.html")
-
-
-@needs_compiler
-def test_from_a_program_to_the_blocks_that_move(
-    commands: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    leave_out_assumptions(monkeypatch)
-    folder, _ = commands
-    dse("new", "blocks.toml", "--from", "fft.json", "--question", "partition", cwd=folder)
-    assert "no problems" in dse("check", "blocks.toml", cwd=folder)
-    dse("run", "blocks.toml", cwd=folder)
-    assert "accelerator_size" in dse("explain", "runs/blocks", cwd=folder)
-    report = read_page(folder / "runs/blocks/report.html")
-    assert "What moves" in report
-    blocks = Profile.load(folder / "fft.json").blocks
-    hottest = max(blocks, key=lambda block: block.executions * block.area)
-    assert f"transform:{hottest.line}" in report
-    assert "what design" in report

@@ -92,9 +92,9 @@ def test_the_front_of_a_small_space_is_found_with_few_designs() -> None:
     assert min(found) > 0.3
 
 
-@pytest.mark.parametrize("hole", [np.nan, np.inf])
-def test_objectives_without_a_value_and_infinite_ones_do_no_harm(hole: float) -> None:
+def test_objectives_without_a_value_and_infinite_ones_do_no_harm() -> None:
     def cut(lanes: Floats, depth: Floats) -> tuple[Floats, Floats]:
+        hole = np.where(depth < 30, np.nan, np.inf)
         return np.where(lanes < 20, hole, 100.0 / lanes + depth), lanes * (1.0 + depth)
 
     judge = evaluator(
@@ -111,8 +111,8 @@ def test_a_search_without_values_anywhere_goes_on() -> None:
         [model("m", lambda x: x * np.nan, ["x"], ["y"])],
         [objective("y")],
     )
-    outcome = searched(judge, 120)
-    assert len(outcome.numbers) == 120
+    outcome = searched(judge, 60)
+    assert len(outcome.numbers) == 60
     assert not outcome.evaluated.feasible.any()
 
 
@@ -122,7 +122,7 @@ def test_a_continuum_is_searched_on_a_grid() -> None:
         [model("m", lambda x, z: (x + (z - 0.25) ** 2, 1 - x), ["x", "z"], ["a", "b"])],
         [objective("a"), objective("b")],
     )
-    outcome = searched(judge, 300)
+    outcome = searched(judge, 160)
     assert np.allclose(outcome.points["x"] * 1024, np.round(outcome.points["x"] * 1024))
     best = outcome.points["z"][outcome.on_front]
     assert np.median(np.abs(best - 0.25)) < 0.05  # 0.25 of designs at random

@@ -30,7 +30,6 @@ def _study(folder: Path, search: str = "", steps: int = 100) -> dse.Study:
 @pytest.mark.parametrize(
     ("search", "steps", "seconds", "method"),
     [
-        ("", 100, 1e-5, "exhaustive"),
         ("", 100, 0.02, "exhaustive"),  # 19,200 designs: 384 s
         ("", 100, 0.1, "guided"),  # 32 minutes
         ("timeout = 30", 100, 0.02, "guided"),
@@ -38,7 +37,6 @@ def _study(folder: Path, search: str = "", steps: int = 100) -> dse.Study:
         ("", 1_000_000, 1e-6, "evolution"),
         ("", 1_000_000, 0.1, "guided"),
         ("evaluations = 500", 100, 0.1, "evolution"),  # 50 s
-        ("evaluations = 500", 100, 5.0, "guided"),
         ("evaluations = 20_000", 1_000_000, 0.1, "evolution"),  # more than it can learn from
         ('tolerance = "1 %"', 1_000_000, 0.1, "evolution"),
         ('method = "exhaustive"', 100, 60.0, "exhaustive"),  # as it says
@@ -51,7 +49,7 @@ def test_the_rule(search: str, steps: int, seconds: float, method: str, tmp_path
     assert (found is study.plan) == (method != "guided")
     if method == "guided":
         shown = f"a design takes about {seconds * 1e3:.0f} ms"
-        assert shown in found.reason.replace("5 s", "5000 ms")
+        assert shown in found.reason
         assert found.timeout == study.plan.timeout
 
 
@@ -95,9 +93,7 @@ BETTER = 'method = "exhaustive" evaluates no more than all 19,200 designs, and i
             BETTER,
         ),
         ('method = "RandomSampler"\nevaluations = 30_000', 1e-6, BETTER, "guided"),
-        ('method = "guided"\nevaluations = 19_200', 1e-6, BETTER, "evolution"),
         ('method = "evolution"\nevaluations = 5_000', 1e-6, "evolution", BETTER),
-        ('method = "exhaustive"', 1e-6, "exhaustive", BETTER),
     ],
 )
 def test_check_says_which_method_and_why(

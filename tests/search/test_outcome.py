@@ -72,16 +72,7 @@ def test_infinite_merits_and_no_feasible_design() -> None:
     assert len(outcome.convergence) == 0
 
 
-def test_one_objective() -> None:
-    judge = evaluator({"x": Real(0, 1)}, [], [objective("x")])
-    points = {"x": np.array([0.4, 0.3, 0.6])}
-    judged = Evaluated(points["x"][:, None], np.zeros((3, 0)), np.ones(3, dtype=bool))
-    outcome = make_sample_outcome(judge, points, judged, "x")
-    assert outcome.on_front.tolist() == [False, True, False]
-    assert outcome.convergence["hypervolume"].iloc[-1] == 1.0
-
-
-@pytest.mark.parametrize("count", [1, 39, 19_999, 20_001, 40_000, 150_000, 10**6])
+@pytest.mark.parametrize("count", [1, 39, 20_001, 10**6])
 def test_marks_are_dense_at_first_and_few_later(count: int) -> None:
     found = list_marks(count)
     assert found == sorted(set(found))
@@ -90,7 +81,7 @@ def test_marks_are_dense_at_first_and_few_later(count: int) -> None:
     assert sum(found) <= 2 * count + 5 * 20_000  # what filtering the front anew at each costs
 
 
-@pytest.mark.parametrize("objectives", [2, 3, 4])
+@pytest.mark.parametrize("objectives", [2, 4])
 def test_the_growth_of_a_large_front_is_estimated_closely(objectives: int) -> None:
     rng = np.random.default_rng(objectives)
     directions = np.abs(rng.standard_normal((12_000, objectives)))

@@ -83,19 +83,10 @@ def test_threads_serve_slow_designs(
 # ------------------------------------------------------------------------------- time limits
 
 
-@pytest.mark.parametrize("search", ["exhaustive", "bound", "evolution", "RandomSampler"])
-def test_a_search_of_slow_models_ends_soon_after_its_limit(search: str, tmp_path: Path) -> None:
-    result = run(_study(tmp_path, search, SLOW.format(0.005), timeout=0.5), None, 1)
-    assert result.certificate.stopped == "timeout"
-    assert "time limit of 0.5 s" in result.certificate.statement
-    assert result.certificate.evaluated >= 1
-    assert result.provenance["seconds"] < 5.0  # a whole generation, or chunk, takes a minute
-
-
 def test_a_model_that_hangs_in_a_process_is_ended_and_named(tmp_path: Path) -> None:
     hangs = "np.size(lanes) == 1 and np.all(lanes * clock * size == 1024e8)"  # the first design
     body = f"    if {hangs}:\n        __import__('time').sleep(1e6)\n"
-    study = _study(tmp_path, "exhaustive", body, PROCESSES, 3.0)
+    study = _study(tmp_path, "exhaustive", body, PROCESSES, 1.5)
     words = r"toy: designs? 0.* not done .*: a model hangs, or takes that long"
     with pytest.raises(StoppedError, match=words):
         run(study, tmp_path / "out")
@@ -111,12 +102,19 @@ def test_seconds_take_the_place_of_the_time_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("search", ["exhaustive", "bound"])
-def test_a_longer_limit_goes_on_from_a_shorter_one(search: str, tmp_path: Path) -> None:
+def test_a_longer_limit_goes_on_from_a_shorter_one(
+    search: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A whole table takes a minute."""
+    monkeypatch.setattr("dse.run.report", lambda *_: {})  # most of the time
     first = run(_study(tmp_path, search, SLOW.format(1e-3), timeout=0.3), tmp_path / "out", 1)
     again = run(dse.load(tmp_path / "study.toml", seconds=0.3), tmp_path / "out", 1)
     assert first.certificate.stopped == "timeout"
+    assert "time limit of 0.3 s" in first.certificate.statement
+    assert first.certificate.evaluated >= 1
+    assert first.provenance["seconds"] < 5.0
     assert again.certificate == first.certificate  # nothing was done
-    longer = run(dse.load(tmp_path / "study.toml", seconds=1.5), tmp_path / "out", 1)
+    longer = run(dse.load(tmp_path / "study.toml", seconds=1.2), tmp_path / "out", 1)
     assert any("the run went on from" in note for note in longer.notes)
     assert longer.certificate.evaluated > first.certificate.evaluated
 

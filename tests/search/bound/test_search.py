@@ -15,7 +15,7 @@ import dse
 from benchmarks.bound_model_graphs import wired
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.space import Choice, Integer, Space, Values
+from dse.evaluate.space import Choice, Space, Values
 from dse.explain.certification import refute
 from dse.model import monotonic
 from dse.problems import InputError
@@ -76,20 +76,6 @@ def narrowed(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
     return replace(evaluator, space=Space(ordered))
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_random_parts_of_shipped_studies_have_the_fronts_of_enumeration(name: str) -> None:
-    evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
-    rng = np.random.default_rng(SHIPPED.index(name))
-    for _ in range(3):
-        part = narrowed(evaluator, rng)
-        whole = searched(part, "exhaustive")
-        assert_equal(searched(part, "bound"), whole)
-        for tolerance in (0.1, 0.01):
-            found = searched(part, "bound", tolerance)
-            assert found.complete
-            assert covers(found, whole, part.signs, tolerance)
-
-
 def redirected(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
     """Return the evaluator with random outputs of its models as objectives, either way.
 
@@ -108,62 +94,26 @@ def redirected(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_random_objectives_of_shipped_models_have_the_fronts_of_enumeration(name: str) -> None:
+def test_random_parts_of_shipped_studies_have_the_fronts_of_enumeration(name: str) -> None:
     evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
-    rng = np.random.default_rng(100 + SHIPPED.index(name))
-    for _ in range(2):
-        part = redirected(narrowed(evaluator, rng), rng)
-        assert_equal(searched(part, "bound"), searched(part, "exhaustive"))
+    rng = np.random.default_rng(SHIPPED.index(name))
+    for turn in range(4):
+        part = narrowed(evaluator, rng)
+        part = redirected(part, rng) if turn > 1 else part
+        whole = searched(part, "exhaustive")
+        assert_equal(searched(part, "bound"), whole)
+        if turn < 2:
+            found = searched(part, "bound", 0.1 if turn else 0.01)
+            assert found.complete
+            assert covers(found, whole, part.signs, 0.1 if turn else 0.01)
 
 
 def test_random_model_graphs_of_shipped_models_have_the_fronts_of_enumeration() -> None:
-    for seed in range(12):
+    for seed in range(8):
         judge = wired(np.random.default_rng((7, 8, seed)))
         whole = searched(judge, "exhaustive")
         assert_equal(searched(judge, "bound"), whole)
         assert covers(searched(judge, "bound", 0.01), whole, judge.signs, 0.01)
-
-
-def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
-    evaluator = dse.load(STUDIES.parent / "benchmarks" / "studies" / "crypto.toml").evaluator
-    large = {"lanes": Integer(1, 320), "streams": Integer(8, 64), "pipeline_depth": Integer(1, 32)}
-    evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **large}))
-    plan = SearchSettings("bound", evaluator.space.size or 0, 1, 0, None, {}, 0.0)
-    search = find_method("bound").start(Start(evaluator, plan, chunk=32_768))
-    for _ in itertools.islice(search.steps(), 25):
-        pass
-    outcome = search.outcome()
-    assert not outcome.complete
-    assert outcome.gap is not None
-    assert 0 < outcome.gap.reached < np.inf
-    cover = Cover.empty(4)
-    cover = cover.added(front(outcome)[1] * evaluator.signs)
-    rng = np.random.default_rng(0)
-    judged = evaluator.evaluate(evaluator.space.from_unit(rng.random((20_000, 7))))
-    values = (judged.objectives * evaluator.signs)[judged.feasible]
-    assert len(values) > 20
-    share = np.full(4, outcome.gap.reached)
-    assert cover.weakly(relax_points(values, share)).all()
-
-
-def test_the_gap_of_the_crypto_study_closes_with_finer_variables() -> None:
-    evaluator = dse.load(STUDIES / "crypto.toml").evaluator
-    finer = {"lanes": Integer(1, 12), "streams": Integer(15, 16), "pipeline_depth": Integer(3, 4)}
-    evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **finer}))
-    size = evaluator.space.size
-    assert size == 48_384
-    search = find_method("bound").start(
-        Start(evaluator, SearchSettings("bound", size, 1, 0, None, {}, 0.0), chunk=32_768)
-    )
-    reached = []
-    for step, _ in enumerate(search.steps()):
-        if step % 8 == 7 and (gap := search.outcome().gap) is not None:
-            reached.append(gap.reached)
-    found = search.outcome()
-    assert found.complete
-    assert np.isfinite(reached).any()
-    assert len(found.numbers) < size / 4
-    assert_equal(found, searched(evaluator, "exhaustive"))
 
 
 class Made(NamedTuple):
@@ -217,10 +167,9 @@ def test_a_large_space_is_exact_without_evaluating_it() -> None:
     np.testing.assert_array_equal(np.sort(result.front.designs["speed"]), best)
 
 
-@pytest.mark.parametrize("function", [made, bare])
-def test_a_model_without_declared_moves_is_branched_to_single_designs(function: Any) -> None:
-    whole = study(function, 40, method="exhaustive").run()
-    found = study(function, 40).run()
+def test_a_model_without_declared_moves_is_branched_to_single_designs() -> None:
+    whole = study(bare, 40, method="exhaustive").run()
+    found = study(bare, 40).run()
     assert found.certificate.complete
     assert found.front.designs.equals(whole.front.designs)
 

@@ -88,11 +88,10 @@ def test_front_by_other_means(result: dse.StudyResult, crypto_run: Path) -> None
     np.testing.assert_array_equal(written[OBJECTIVES], evaluated.objectives[on_front])
     assert evaluated.feasible[on_front].all()
     front, others = values[on_front], values[evaluated.feasible & ~on_front]
-    dominated = np.zeros(len(others), dtype=bool)
-    for point in front:
+    for point in front:  # those that it dominates need no other
         assert not ((front <= point).all(axis=1) & (front < point).any(axis=1)).any()
-        dominated |= (point <= others).all(axis=1) & (point < others).any(axis=1)
-    assert dominated.all()
+        others = others[~((point <= others).all(axis=1) & (point < others).any(axis=1))]
+    assert not len(others)
     share = evaluated.feasible[np.isin(numbers, sample)].mean()
     assert result.certificate.feasible / space.size == pytest.approx(share, abs=0.005)
 
@@ -167,19 +166,6 @@ def test_one_engine_for_all_is_not_bettered_by_the_front(result: dse.StudyResult
             assert not better.any()
 
 
-def test_sampled_search_finds_much_of_the_front(tmp_path: Path, result: dse.StudyResult) -> None:
-    path = tmp_path / "crypto.toml"
-    path.write_text(
-        STUDY.read_text() + '\n[search]\nmethod = "evolution"\nevaluations = 20000\nseed = 1\n'
-    )
-    found = dse.load(path).run()
-    worst = {o.name: float(result.front.designs[o.name].max()) * 1.1 for o in result.objectives}
-    worst["speedup"] = 0.0
-    share = found.hypervolume(worst) / result.hypervolume(worst)
-    assert math.isfinite(share)
-    assert 0.95 < share <= 1.0
-
-
 # ── The models and the simulation of the whole system ──
 
 
@@ -191,15 +177,13 @@ def check_deviations(found: pd.DataFrame) -> None:
 
 
 def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:
-    check_deviations(deviations_of_designs(front_designs(result).iloc[:10]))
+    check_deviations(deviations_of_designs(front_designs(result).iloc[:6]))
 
 
-@pytest.mark.parametrize("arbitration", ["fixed-slots", "work-conserving"])
-def test_random_feasible_designs_are_what_the_simulation_finds(arbitration: str) -> None:
-    designs = feasible_designs()
-    designs = designs[designs["arbitration"] == arbitration]
-    assert len(designs) == 30
-    check_deviations(deviations_of_designs(designs.iloc[:10]))
+def test_random_feasible_designs_are_what_the_simulation_finds() -> None:
+    designs = feasible_designs().groupby("arbitration").head(6)
+    assert len(designs) == 12
+    check_deviations(deviations_of_designs(designs))
 
 
 def test_systems_of_all_kinds_are_what_the_simulation_finds() -> None:
@@ -214,7 +198,7 @@ def test_calls_equal_the_host_at_the_break_even(arbitration: str) -> None:
     designs = feasible_designs()
     designs = designs[designs["arbitration"] == arbitration]
     designs = designs.assign(break_even=study().evaluate(designs)["break_even"])
-    designs = designs.sort_values("break_even").tail(6)
+    designs = designs.sort_values("break_even").tail(3)
     checked = 0
     for seed, row in enumerate(designs.to_dict("records")):
         above = design(row, math.ceil(1.1 * row["break_even"] / 16) * 16)

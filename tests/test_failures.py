@@ -34,7 +34,6 @@ def _study(folder: Path, body: str, method: str = "exhaustive", added: str = "")
     [
         ("lanes += 1", "read-only .it changes its inputs: copy them first"),
         ("return None", "returned NoneType, which has no 'speed'"),
-        (THREE, r"returned 'speed' of shape \(3,\)"),
         ("return Toy(lanes * 1j, lanes)", "returned complex numbers for 'speed', not numbers"),
         ("return Toy('abc', lanes)", "returned texts for 'speed', not numbers"),
         ("raise SystemExit(0)", "raised SystemExit"),
@@ -91,7 +90,7 @@ def test_what_breaks_the_contract_ends_a_run_and_is_named_with_its_first_design(
             run(_study(tmp_path, f"{AT_SEVEN} {body}", added=added), None, 2)
 
 
-@pytest.mark.parametrize("method", SEARCHES)
+@pytest.mark.parametrize("method", ["exhaustive", "bound", "NSGAIISampler"])
 def test_a_search_ends_if_every_design_raises_or_a_length_fits_by_accident(
     method: str, tmp_path: Path
 ) -> None:
@@ -159,9 +158,8 @@ def test_what_a_model_does_to_its_process_does_not_affect_the_run(tmp_path: Path
 ENDS = f"{AT_SEVEN} __import__('os')._exit(9)"
 
 
-@pytest.mark.parametrize("lanes", [1, 7])
-def test_a_model_that_ends_its_process_ends_the_run(lanes: int, tmp_path: Path) -> None:
-    model = acting(ENDS.replace("7", str(lanes)))
+def test_a_model_that_ends_its_process_ends_the_run(tmp_path: Path) -> None:
+    model = acting(ENDS.replace("7", "1"))
     path = written(tmp_path, "[run]\nprocesses = true\nworkers = 2\n", SMALL, model)
     with pytest.raises(StoppedError, match="a process of the workers ended: a model crashed"):
         run(dse.load(path), tmp_path / "out")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from optuna.study._multi_objective import _is_pareto_front
@@ -67,6 +67,7 @@ def chunk_of(points: Floats, index: NDArray[np.intp]) -> Archive:
     return Archive(index, points[index], points[index] + 1)
 
 
+@settings(max_examples=50)
 @given(points_of(most=60), st.data())
 def test_a_front_does_not_depend_on_cuts_nor_order(points: Floats, data: st.DataObject) -> None:
     wanted = brute_front(points)
@@ -91,25 +92,12 @@ def test_many_chunks_settle_and_use_its_pivots(whole_numbers: bool) -> None:
     if whole_numbers:
         points = np.round(points * 60)  # many ties and duplicates
     wanted = np.flatnonzero(_is_pareto_front(points, assume_unique_lexsorted=False))
-    for chunk in (500, 3_001, 8_000):
+    for chunk in (500, 3_001):
         builder = FrontBuilder.empty(3, 3)
         for start in range(0, len(points), chunk):
             index = np.arange(start, min(start + chunk, len(points)))
             builder = builder.added(chunk_of(points, index))
         assert np.array_equal(builder.archive().index, wanted)
-
-
-@given(points_of(most=12), st.integers(0, 12))
-def test_merging_archives_is_filtering_the_whole(points: Floats, cut: int) -> None:
-    index = np.arange(len(points))
-    empty = Archive.empty(points.shape[1])
-    one = empty.merged(Archive(index[:cut], points[:cut], points[:cut] + 1))
-    two = empty.merged(Archive(index[cut:], points[cut:], points[cut:] + 1))
-    forth = one.merged(two)
-    back = two.merged(one)
-    assert forth.index.tolist() == back.index.tolist() == brute_front(points)
-    assert np.array_equal(forth.points, back.points)
-    assert np.array_equal(forth.beside, forth.points + 1)  # what is beside stays beside
 
 
 def test_a_builder_merges_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,6 +127,7 @@ def inclusion_exclusion(points: Floats, reference: Floats) -> float:
     return total
 
 
+@settings(max_examples=50)
 @given(points_of(most=8, finite=True), st.integers(0, 6))
 def test_hypervolume_is_inclusion_exclusion(points: Floats, corner: int) -> None:
     reference = np.full(points.shape[1], float(corner))
@@ -148,7 +137,7 @@ def test_hypervolume_is_inclusion_exclusion(points: Floats, corner: int) -> None
     )
 
 
-@pytest.mark.parametrize("objectives", [6, 8, 10])
+@pytest.mark.parametrize("objectives", [6, 10])
 def test_hypervolume_of_large_fronts_in_many_objectives_is_near_and_answers(
     objectives: int,
 ) -> None:
@@ -156,11 +145,16 @@ def test_hypervolume_of_large_fronts_in_many_objectives_is_near_and_answers(
     rng = np.random.default_rng(0)
     points = rng.dirichlet(np.ones(objectives), 1_500)
     reference = np.ones(objectives)
+    covered = np.zeros(20_000, dtype=bool)
     drawn = rng.random((20_000, objectives))
-    share = np.mean([np.logical_and.reduce(x[:, None] >= points.T).any() for x in drawn])
+    for point in points:  # only the others are compared with the next one
+        left = np.flatnonzero(~covered)
+        covered[left[(drawn[left] >= point).all(axis=1)]] = True
+    share = covered.mean()
     assert hypervolume(points, reference) == pytest.approx(share, rel=0.02)
 
 
+@settings(max_examples=50)
 @given(points_of(most=20), points_of(most=20), st.sampled_from([0.0, 0.1]))
 def test_recall_is_a_loop(found: Floats, truth: Floats, tolerance: float) -> None:
     wide = min(found.shape[1], truth.shape[1])
@@ -278,9 +272,3 @@ def test_a_weight_never_makes_its_objective_worse(points: Floats, k: int, weight
     weighted = [replace(goal, weight=weight if i == k else 1.0) for i, goal in enumerate(MIXED)]
     chosen = points[find_nash_design(points, weighted), k]
     assert chosen <= points[find_nash_design(points, MIXED), k]
-
-
-def test_archives_keep_equal_points_of_different_designs() -> None:
-    rows: Any = np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 2.0]])
-    added = Archive(np.array([9, 4, 5]), rows, np.zeros((3, 0)))
-    assert Archive.empty(2).merged(added).index.tolist() == [4, 9]

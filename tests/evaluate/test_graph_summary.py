@@ -57,7 +57,7 @@ def test_defaults_and_several_conditions_are_shown() -> None:
     assert first.takes["condition"] == ("over size = 16 B … 80 B", "at size = 64 B")
 
 
-@pytest.mark.parametrize("width", [60, 80, 100])
+@pytest.mark.parametrize("width", [60, 100])
 def test_check_prints_the_model_graph_at_any_width(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

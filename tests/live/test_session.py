@@ -115,15 +115,6 @@ def test_a_newer_change_ends_the_search(tmp_path: Path) -> None:
         assert session.report_of(2).is_file()
 
 
-def test_the_folder_of_a_run_is_opened(tmp_path: Path) -> None:
-    path = written(tmp_path, text=FIXED)
-    dse.load(path).run(tmp_path / "run")
-    with opened(tmp_path / "run") as (session, wait):
-        first = wait(1)
-        assert (first.status, first.report, first.fraction) == ("done", 1, 1.0)
-        assert session.report_of(1).is_file()
-
-
 def test_each_control_takes_back_its_value() -> None:
     study = read_study(ROOT / "studies" / "crypto.toml")
     found = {each.name: each for each in list_controls(study)}

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dse
@@ -68,6 +68,7 @@ cells = st.integers(0, 6).map(float) | st.just(math.inf)
 fronts = st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=12)
 
 
+@settings(max_examples=40)
 @given(fronts, fronts)
 def test_survivors_against_brute_force(
     one: list[tuple[float, ...]], other: list[tuple[float, ...]]
@@ -89,26 +90,11 @@ def test_survivors_against_brute_force(
         assert both.first.dominated == both.second.dominated == 0
 
 
-def test_a_front_with_itself() -> None:
-    both = compare(FIRST, FIRST)
-    assert both.equal
-    assert both.first == both.second
-    assert both.first.dominated == 0
-
-
 def test_the_order_of_objectives_and_designs_does_not_matter() -> None:
     turned = run_of(
         [(5.0, 4.0), (4.0, 2.0), (1.0, 1.0)], ("maximize", "minimize"), ("speed", "time")
     )
     assert compare(FIRST, turned).equal
-
-
-def test_a_better_front_has_more_hypervolume() -> None:
-    better = run_of([(0.5, 5.5), (0.9, 6.0)])
-    both = compare(FIRST, better)
-    assert both.first.survive == 0
-    assert both.second.dominated == 0
-    assert both.second.hypervolume > both.first.hypervolume
 
 
 def test_runs_of_other_objectives_are_not_compared() -> None:
@@ -141,11 +127,6 @@ def _toy(folder: Path, text: str = STUDY, model: str = MODEL) -> dse.Study:
 
 def _told(comparison: Comparison) -> dict[str, tuple[str, str]]:
     return {d.what: (d.first, d.second) for d in comparison.differences}
-
-
-def test_equal_runs_differ_in_nothing(tmp_path: Path) -> None:
-    one, other = (_toy(tmp_path / n).run(workers=1) for n in ("a", "b"))
-    assert _told(dse.compare(one, other)) == {}
 
 
 def test_the_study_and_its_inputs(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,12 +45,18 @@ def _status(folder: Path, **changes: object) -> Status:
     return read_status(folder)
 
 
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write no report: it takes most of the time of a small run."""
+    monkeypatch.setattr("dse.run.report", lambda *_: {})
+
+
 @pytest.mark.parametrize("method", ["exhaustive", "NSGAIISampler"])
 def test_a_folder_tells_how_far_its_run_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     monkeypatch.setattr("dse.run.NOTE_INTERVAL", 0.0)
-    some = "" if method == "exhaustive" else "evaluations = 200\ngeneration = 50\n"
+    some = "" if method == "exhaustive" else "evaluations = 60\ngeneration = 20\n"
     study = _study(tmp_path, f'[search]\nmethod = "{method}"\n{some}')
     out, seen, last = tmp_path / "out", list[tuple[Progress, Status]](), [Progress(0, 0, 0)]
 
@@ -75,9 +80,9 @@ def test_a_folder_tells_how_far_its_run_is(
 
 
 def test_a_run_that_was_killed_is_cut_short(tmp_path: Path) -> None:
-    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], text=True,
-                          capture_output=True, check=True)  # fmt: skip
-    status = _status(tmp_path, pid=int(gone.stdout))
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    status = _status(tmp_path, pid=gone.pid)
     assert (status.state, status.done, status.left) == ("cut short", 50, None)
     status = _status(tmp_path)
     assert (status.state, status.rate, status.left) == ("under way", 2.0, 75.0)
@@ -89,7 +94,7 @@ def test_a_run_that_was_killed_is_cut_short(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("method", "stopped"),
-    [("exhaustive", "interrupted"), ("exhaustive", "timeout"), ("RandomSampler", "interrupted")],
+    [("exhaustive", "timeout"), ("RandomSampler", "interrupted")],
 )
 def test_a_run_that_goes_on_is_not_finished_and_keeps_its_total(
     tmp_path: Path, method: str, stopped: str

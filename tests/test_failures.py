@@ -63,7 +63,7 @@ def test_what_raises_is_named_with_its_first_design(body: str, words: str, tmp_p
     assert " The search ended with an error: design 180 (lanes = 7" in kept.statement
     with pytest.raises(StoppedError, match="design 180"):
         run(study, None)
-    skipped = run(_study(tmp_path, body, added=SKIPS), tmp_path / "skipped", 2)
+    skipped = run(_study(tmp_path, body, added=SKIPS), None, 2)
     assert skipped.certificate.evaluated == 360
     assert any("design 180 (lanes = 7" in note and words in note for note in skipped.notes)
     assert sum("skipped, as a model raised" in note for note in skipped.notes) == 11

@@ -23,6 +23,7 @@ from dse.result.folder import CHECKPOINT, MARKER
 from dse.result.lease import lease_folder
 from dse.run import run
 from dse.search.base import Progress
+from tests.commands import leave_out_reports
 from tests.toy import MODEL, SMALL
 
 TIMES = 3
@@ -35,8 +36,7 @@ SLOW = "import time\n" + MODEL.replace(
 
 @pytest.fixture(autouse=True)
 def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write no report: it takes most of the time of a small run."""
-    monkeypatch.setattr("dse.run.report", lambda *_: {})
+    leave_out_reports(monkeypatch)
 
 
 def _studies(folder: Path) -> tuple[Path, Path]:

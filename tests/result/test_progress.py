@@ -16,7 +16,7 @@ from dse.result.progress import Status, note_resumption, read_status
 from dse.run import run
 from dse.search.base import Progress
 from dse.terminal.terminal import status_lines
-from tests.commands import called
+from tests.commands import called, leave_out_reports
 from tests.toy import MODEL, STUDY
 
 NOTE = {
@@ -47,8 +47,7 @@ def _status(folder: Path, **changes: object) -> Status:
 
 @pytest.fixture(autouse=True)
 def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write no report: it takes most of the time of a small run."""
-    monkeypatch.setattr("dse.run.report", lambda *_: {})
+    leave_out_reports(monkeypatch)
 
 
 @pytest.mark.parametrize("method", ["exhaustive", "NSGAIISampler"])

@@ -20,6 +20,7 @@ from dse.result import database, storage
 from dse.result.folder import load_result
 from dse.run import run
 from dse.search.base import Progress
+from tests.commands import leave_out_reports
 from tests.core_examples import objective
 from tests.toy import MODEL, STUDY
 
@@ -32,6 +33,11 @@ def study(folder: Path, search: str, *changes: tuple[str, str]) -> dse.Study:
     (folder / "toy_model.py").write_text(MODEL)
     (folder / "study.toml").write_text(f"{text}[search]\n{search}\n")
     return dse.load(folder / "study.toml")
+
+
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out_reports(monkeypatch)
 
 
 def _open_files() -> set[str]:
@@ -62,7 +68,6 @@ def test_of_a_very_large_front_the_storage_has_an_even_part_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "REGISTERED", 40)
-    monkeypatch.setattr("dse.run.report", lambda *_: {})  # most of the time
     result = run(study(tmp_path, "method = 'evolution'"), tmp_path / "out")
     front = pd.read_csv(tmp_path / "out" / "front.csv", index_col="design")
     assert len(front) == len(result.front) > 80  # data stay whole
@@ -157,11 +162,8 @@ def test_a_path_that_is_too_long_for_sqlite_is_reported_before_the_search(
     assert "shorter --out" in str(refused.value)
 
 
-def test_a_finished_run_writes_its_trials_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_run_writes_its_trials_again(tmp_path: Path) -> None:
     """An error of the disk once left a database without trials for ever."""
-    monkeypatch.setattr("dse.run.report", lambda *_: {})  # most of the time
     small = study(tmp_path, "method = 'exhaustive'", ("[1, 64]", "[1, 12]"))
     run(small, tmp_path / "out", 1)
     path = tmp_path / "out" / "study.db"

@@ -112,7 +112,7 @@ def test_one_objective_and_optima_on_the_bounds() -> None:
     assert last(corner, 1_000, 50).evaluated.objectives.min() == -0.7 - 1e3
 
 
-def _dtlz2(**v: Floats) -> tuple[Any, ...]:
+def _dtlz2(**v: Any) -> tuple[Any, ...]:
     x = list(v.values())
     g = 1 + sum((xi - 0.5) ** 2 for xi in x[2:])
     a, b = x[0] * math.pi / 2, x[1] * math.pi / 2

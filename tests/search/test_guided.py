@@ -28,6 +28,7 @@ from dse.search.surrogate import (
     negative_log_likelihood,
 )
 from dse.search.workers import BatchEvaluator
+from tests.commands import leave_out_reports
 from tests.core_examples import (
     MIXED,
     SPEED,
@@ -122,7 +123,7 @@ def test_a_continuum_is_searched_on_a_grid() -> None:
         [model("m", lambda x, z: (x + (z - 0.25) ** 2, 1 - x), ["x", "z"], ["a", "b"])],
         [objective("a"), objective("b")],
     )
-    outcome = searched(judge, 160)
+    outcome = searched(judge, 300)
     assert np.allclose(outcome.points["x"] * 1024, np.round(outcome.points["x"] * 1024))
     best = outcome.points["z"][outcome.on_front]
     assert np.median(np.abs(best - 0.25)) < 0.05  # 0.25 of designs at random
@@ -132,7 +133,10 @@ def declared() -> Evaluator:
     return peer_problems.five(3).evaluator
 
 
-def test_a_run_that_ends_so_says_it_and_is_finished(tmp_path: Path) -> None:
+def test_a_run_that_ends_so_says_it_and_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_out_reports(monkeypatch)
     one = STUDY.replace('minimize = "cost"', 'minimize = "lanes"')
     written(tmp_path, '[search]\nmethod = "guided"\n', one)
     result = run(dse.load(tmp_path / "study.toml"), tmp_path / "out")

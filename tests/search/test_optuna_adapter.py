@@ -7,14 +7,21 @@ from typing import Any
 
 import optuna
 import pandas as pd
+import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 import dse
 from dse.run import run
 from dse.search.base import Progress
+from tests.commands import leave_out_reports
 from tests.toy import STUDY, written
 
 NAMES = ["lanes", "clock", "size"]
+
+
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out_reports(monkeypatch)
 
 
 def _tiny(folder: Path, search: str) -> dse.Study:

@@ -19,6 +19,7 @@ from dse.run import StoppedError, run
 from dse.search.base import Start, find_method
 from dse.search.outcome import Outcome
 from dse.search.workers import ALONE, BatchEvaluator, Workers
+from tests.commands import leave_out_reports
 from tests.core_examples import evaluator, model, objective
 from tests.toy import DECLARED, STUDY, written
 
@@ -106,7 +107,7 @@ def test_a_longer_limit_goes_on_from_a_shorter_one(
     search: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A whole table takes a minute."""
-    monkeypatch.setattr("dse.run.report", lambda *_: {})  # most of the time
+    leave_out_reports(monkeypatch)
     first = run(_study(tmp_path, search, SLOW.format(1e-3), timeout=0.3), tmp_path / "out", 1)
     again = run(dse.load(tmp_path / "study.toml", seconds=0.3), tmp_path / "out", 1)
     assert first.certificate.stopped == "timeout"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dse.profile.command import USUAL
+from dse.profile.run.run import environment
 
 
 @dataclass
@@ -42,7 +43,7 @@ def is_copy(symbol: str) -> bool:
 
 
 def run_callgrind(plain: Path, arguments: tuple[str, ...], given: Path) -> Callgrind:
-    """Run a program under callgrind with the profile's cache; return its counts."""
+    """Run a program under callgrind with the profile's cache and environment; return its counts."""
     out = plain.with_name("callgrind")
     cache = f"{USUAL.l1},{USUAL.l1_ways},{USUAL.line}"
     last = f"{USUAL.l2},{USUAL.l2_ways},{USUAL.line}"
@@ -50,7 +51,9 @@ def run_callgrind(plain: Path, arguments: tuple[str, ...], given: Path) -> Callg
     line += [f"--callgrind-out-file={out}", "--compress-strings=no", "--compress-pos=no"]
     line += ["--demangle=no", str(plain), *arguments]
     with given.open("rb") as stdin:
-        subprocess.run(line, stdin=stdin, capture_output=True, check=False)  # noqa: S603
+        subprocess.run(  # noqa: S603
+            line, stdin=stdin, env=environment(()), capture_output=True, check=False
+        )
     found, events, callee, holder, place, name, skip = Callgrind(), [], "", "", "", "", False
     for text in out.read_text().splitlines():
         key, _, value = text.partition("=")

@@ -159,7 +159,7 @@ def measure(name: str, load: Load, runs: int) -> dict[str, float]:
         tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'callgrind'}"]
         with given.open("rb") as stdin:
             again = run_built(built, stdin=stdin, stdout=subprocess.DEVNULL).libraries_matter
-        second = [*tool, "-q", "--separate-threads=yes", *plain]
+        second = [*tool, "-q", "--separate-threads=yes", "--cache-sim=yes", *plain]
         row["second"] = once(second, given) / base if again else 0.0
         row["callgrind"] = once([*tool, "--cache-sim=yes", "--collect-jumps=yes", *plain], given)
         row["callgrind"] /= base

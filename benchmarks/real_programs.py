@@ -14,8 +14,9 @@ docs/validation/programs.md. The columns:
   instructions is within 5 % of callgrind's; "(LLVM)": the profile has only instructions of LLVM
 * largest: the largest difference of a fraction, in percentage points
 * libraries: their fraction of the instructions, by the profile and by callgrind
-* L1 misses: by the profile and by callgrind with the same cache, without the loader; the profile
-  has no accesses inside of libraries, except those of functions whose effect is known
+* L1 misses: by the profile and by callgrind with the same cache, without the loader; where
+  ``dse profile`` does not run valgrind, the profile has no accesses inside of libraries, except
+  those of functions whose effect is known
 * in libraries: the fraction of callgrind's misses that is in libraries
 * program's misses: without those in libraries, except of memcpy, memmove and memset that the
   program itself calls
@@ -95,9 +96,9 @@ HEADS = (
 )
 
 
-def fractions(profile: Profile, costs: Callgrind, plain: Path) -> list[tuple[float, float]]:
+def fractions(profile: Profile, costs: Callgrind, at: dict[str, str]) -> list[tuple[float, float]]:
     """Return the fraction of each large function, by the profile and by callgrind."""
-    at, ours = addresses(plain), Counter[str]()
+    ours = Counter[str]()
     symbols = {f.name: f.symbol for f in profile.functions}
     if profile.run.libraries_counted:
         for f in profile.functions:
@@ -116,6 +117,12 @@ def fractions(profile: Profile, costs: Callgrind, plain: Path) -> list[tuple[flo
         *(pair for pair in pairs if max(pair) >= LARGE),
         (library / whole, costs.libraries / all_),
     ]
+
+
+def whole_misses(profile: Profile) -> int:
+    """Return the L1 misses by valgrind, or by the hooks if it did not run."""
+    hooked = sum(sum(access.hits[0][1:]) for access in profile.accesses)
+    return hooked if profile.run.l1_misses is None else profile.run.l1_misses
 
 
 def program_misses(profile: Profile) -> int:
@@ -150,23 +157,24 @@ def prepare(name: str, sources: Path, folder: Path) -> tuple[Package, Path]:
 def compare(name: str, sources: Path, folder: Path) -> Row:
     """Build, profile and compare one program."""
     package, source = prepare(name, sources, folder)
-    work, given, out = (folder / f"{name}.{kind}" for kind in ("work", "in", "out"))
-    work.mkdir()
+    given, out = (folder / f"{name}.{kind}" for kind in ("in", "out"))
     build_package(package, source, given)
     program = source / package.program
     arguments = tuple(each.replace("{source}", str(source)) for each in package.arguments)
-    options = ProfileOptions((program,), arguments)
+    options = ProfileOptions((program,), arguments, libraries=True)
     with given.open("rb") as stdin, out.open("wb") as stdout:
         profile = profile_program(options, stdin=stdin, stdout=stdout)
     same = seconds([str(program), *arguments], given)[1] == out.read_bytes()
-    built = build_program(options, work)
-    plain = build_plain_program(built.parts, built.toolchain, built.cxx, work)
-    costs = run_callgrind(plain, arguments, given)
-    at, reached = addresses(plain), Counter[str]()
+    with tempfile.TemporaryDirectory(prefix="dse-profile-") as work:  # the stack has its length
+        built = build_program(options, Path(work))
+        plain = build_plain_program(built.parts, built.toolchain, built.cxx, Path(work))
+        costs = run_callgrind(plain, arguments, given)
+        at = addresses(plain)
+        *large, libraries = fractions(profile, costs, at)
+    reached = Counter[str]()
     for symbol, number in costs.calls.items():
         reached[at.get(symbol, symbol)] += number
     calls = {f.symbol: f.invocations for f in profile.functions if not f.foreign and f.invocations}
-    *large, libraries = fractions(profile, costs, plain)
     return Row(
         name,
         same,
@@ -175,7 +183,7 @@ def compare(name: str, sources: Path, folder: Path) -> Row:
         sum(abs(a - b) <= NEAR * b for a, b in large),
         max((abs(a - b) for a, b in large), default=0.0),
         libraries,
-        sum(sum(access.hits[0][1:]) for access in profile.accesses),
+        whole_misses(profile),
         costs.misses,
         costs.misses_in_libraries,
         (program_misses(profile), costs.misses_of_program),

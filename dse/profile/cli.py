@@ -76,9 +76,10 @@ class ProfileCommand(click.Command):
 @option("--no-cache", is_flag=True, help="Simulate no cache.")
 @option("--no-transfers", is_flag=True, help="Do not follow data between functions.")
 @option(
-    "--no-libraries",
-    is_flag=True,
-    help="Do not count machine instructions and libraries, in a second run under valgrind.",
+    "--libraries/--no-libraries",
+    default=None,
+    help="Count machine instructions and libraries in a second run under valgrind: always or "
+    "never; else only if libraries may matter.",
 )
 @option(
     "--critical-path",
@@ -203,7 +204,7 @@ def _measured(
         caches=() if settings["no_cache"] else caches,
         transfers=not settings["no_transfers"],
         critical_paths=settings["critical_paths"],
-        libraries=not settings["no_libraries"],
+        libraries=settings["libraries"],
         chunk=settings["chunk"],
         optimisation=settings["optimisation"],
         functions=tuple(n for name in names.split(",") if (n := name.strip())) if names else None,

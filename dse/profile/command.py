@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -50,7 +50,7 @@ from dse.profile.document import (
 )
 from dse.profile.errors import NotMeasuredError, source_error
 from dse.profile.library.cpu_time import compile_clocks, measure_cpu_fraction
-from dse.profile.library.measure import find_valgrind, measure_instructions
+from dse.profile.library.measure import MachineCounts, find_valgrind, measure_machine_counts
 from dse.profile.library.plain import build_plain_program
 from dse.profile.run.assembly import Assembly
 from dse.profile.run.inputs import keep_input
@@ -87,9 +87,9 @@ class ProfileOptions:
         Cache configurations to simulate, each with its results; empty: only counts.
     transfers : bool
         Whether to follow data between functions.
-    libraries : bool
+    libraries : bool, optional
         Whether to run the program again under valgrind, for the machine instructions of its
-        functions and libraries.
+        functions and libraries; by default only if libraries may do a noticeable part of its work.
     critical_paths : bool
         Whether to run the program a second time, for the critical path of each function.
     chunk : int
@@ -113,7 +113,7 @@ class ProfileOptions:
     arguments: tuple[str, ...] = ()
     caches: tuple[CacheLevels, ...] = (USUAL,)
     transfers: bool = True
-    libraries: bool = True
+    libraries: bool | None = None
     critical_paths: bool = False
     chunk: int = 1
     optimisation: int = 1
@@ -264,14 +264,15 @@ def profile_program(
             for sentence in warn_before_run(built.tables["foreign"]):
                 notice(sentence)
         threads = has_threads(built.tables["foreign"])
-        if not (options.critical_paths or options.libraries or threads):
+        libraries = options.libraries is not False
+        if not (options.critical_paths or libraries or threads):
             return measure_program(built, stdin=stdin, stdout=stdout, progress=progress)
         further = folder / "input"
         with keep_input(stdin, further) as first:
             profile = measure_program(built, stdin=first, stdout=stdout, progress=progress)
         if profile.threads:
             profile = _with_cpu_fraction(profile, profile.threads, built, further, folder, progress)
-        if options.libraries:
+        if libraries:
             profile = _with_libraries(profile, built, further, folder, progress)
         if options.critical_paths:
             profile = _with_critical_paths(profile, built, further, folder, progress)
@@ -312,7 +313,8 @@ def _with_libraries(
     progress: Callable[[float, int], None] | None,
 ) -> Profile:
     """Return a profile with machine instructions, or with the reason why it has none."""
-    if not profile.run.complete or not profile.libraries_matter:
+    wanted = built.options.libraries or profile.libraries_matter
+    if not profile.run.complete or not wanted:
         return profile
     if built.options.region:
         note = "machine instructions were not counted: valgrind would count outside of the region"
@@ -323,8 +325,11 @@ def _with_libraries(
         valgrind = find_valgrind()
         plain = build_plain_program(built.parts, built.toolchain, built.cxx, folder)
         settings = options.arguments, options.limits, variables
+        cache = options.caches[0] if options.caches else None
         with given.open("rb") as stdin:
-            counts = measure_instructions(valgrind, plain, own, *settings, stdin, folder, progress)
+            counts, misses = measure_machine_counts(
+                valgrind, plain, own, cache, *settings, stdin, folder, progress
+            )
     except NotMeasuredError as error:
         note = f"machine instructions were not counted: {error}"
         return profile.model_copy(update={"notes": (*profile.notes, note)})
@@ -332,16 +337,26 @@ def _with_libraries(
         f.model_copy(
             update={
                 "instructions": counts.own.get(f.symbol),
-                "libraries": tuple(
-                    LibraryWork(library=code.library, instructions=count, copies=code.copies)
-                    for code, count in counts.libraries.get(f.symbol, Counter()).most_common()
-                ),
+                "libraries": tuple(_library_work(f.symbol, counts, misses)),
             }
         )
         for f in profile.functions
     )
-    run = profile.run.model_copy(update={"libraries_counted": True})
+    run = profile.run.model_copy(
+        update={"libraries_counted": True, "l1_misses": misses.total if misses else None}
+    )
     return profile.model_copy(update={"functions": functions, "run": run})
+
+
+def _library_work(
+    symbol: str, counts: MachineCounts, misses: MachineCounts | None
+) -> Iterator[LibraryWork]:
+    """Yield the library code that a function calls, with most instructions first."""
+    for code, count in counts.libraries.get(symbol, Counter()).most_common():
+        missed = misses.libraries.get(symbol, Counter())[code] if misses else None
+        yield LibraryWork(
+            library=code.library, instructions=count, l1_misses=missed, copies=code.copies
+        )
 
 
 def _with_critical_paths(

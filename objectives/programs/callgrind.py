@@ -39,8 +39,7 @@ def read_callgrind(path: Path) -> Counts:
     names = tuple(reading.own)
     at = {name: i for i, name in enumerate(names)}
     by_number = {
-        (at[f], at[g]): Calls(calls.times, calls.instructions)
-        for (f, g), calls in reading.calls.items()
+        (at[f], at[g]): Calls(calls.times, calls.cost) for (f, g), calls in reading.calls.items()
     }
     invocations, nothing = np.zeros(len(names)), np.zeros(len(names))
     for (_, callee), calls in by_number.items():

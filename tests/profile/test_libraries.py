@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import subprocess
 import threading
 from pathlib import Path
@@ -11,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from dse.profile.command import ProfileOptions, build_program, profile_program
-from dse.profile.document import LibraryWork, Profile
+from dse.profile.document import CacheLevels, LibraryWork, Profile
 from dse.profile.document.callgrind import CallCosts, CallgrindCosts, read_callgrind_costs
 from dse.profile.library.attribution import LibraryCode, attribute_library
+from dse.profile.library.plain import build_plain_program
 from dse.profile.run.inputs import keep_input
 from dse.profile.show.text import describe_library
 from objectives.communication import Dataflows, accelerator_area, from_profile, verdict
@@ -86,10 +88,11 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
     return profile
 
 
-def callgrind(program: Path, folder: Path) -> CallgrindCosts:
+def callgrind(program: Path, folder: Path, *options: str) -> CallgrindCosts:
     """Run a program under valgrind."""
     out = folder / "out"
-    command = ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={out}", str(program)]
+    command = ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={out}", *options]
+    command.append(str(program))
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return read_callgrind_costs(out)
 
@@ -103,7 +106,7 @@ def test_work_of_libraries_is_that_of_another_build(profile: Profile, tmp_path: 
     costs.own["ladder"] += costs.own.get("ladder'2", 0.0)  # recursive calls
     called = dict.fromkeys(costs.own, 0.0)
     for (caller, _), calls in costs.calls.items():
-        called[caller] += calls.instructions
+        called[caller] += calls.cost
     work = {f.name: sum(each.instructions for each in f.libraries) for f in profile.functions}
     assert work["shade"] == pytest.approx(called["shade"], rel=0.05)
     assert work["sort"] == pytest.approx(called["sort"] - costs.own["below"], rel=0.05)
@@ -181,6 +184,68 @@ def test_a_program_runs_again_only_if_libraries_may_matter(tmp_path: Path) -> No
     without = back.model_copy(update={"settings": settings})
     assert not without.libraries_matter
     assert "not counted" in describe_library(without)
+
+
+SORTED = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static int v[20000];
+static int below(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static void fill(void) { for (int i = 0; i < 20000; i++) v[i] = i * 7919 % 20011; }
+static void sort(void) { qsort(v, 20000, sizeof *v, below); }
+int main(void) { fill(); sort(); printf("%d\n", v[7]); }
+"""
+
+
+@needs_compiler
+def test_misses_in_libraries_count_for_their_callers(tmp_path: Path) -> None:
+    """Merge sort of 80 kB reads and writes whole arrays many times, and `fill` writes one once."""
+    needs("valgrind", "cc")
+    path = source(tmp_path, SORTED)
+    profile = profile_program(
+        ProfileOptions((path,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    subprocess.run(["cc", "-O1", "-fno-inline", path, "-o", tmp_path / "native"], check=True)
+    callgrind(tmp_path / "native", tmp_path, "--cache-sim=yes", "--D1=32768,8,64")
+    misses = read_callgrind_costs(tmp_path / "out", ("D1mr", "D1mw"))
+    loader = sum(n for name, n in misses.by_object.items() if "/ld-" in name)
+    expected = sum(misses.by_object.values()) - loader
+    assert profile.run.l1_misses == pytest.approx(expected, rel=0.02)
+    by_caller = {
+        f.name: sum(each.l1_misses or 0 for each in f.libraries) for f in profile.functions
+    }
+    below = misses.own["below"]
+    assert by_caller["sort"] == pytest.approx(misses.calls["sort", "qsort"].cost - below, rel=0.02)
+    assert by_caller["sort"] > 0.5 * expected
+    assert by_caller["fill"] == 0
+    assert re.search(r"L1 misses: [\d,]+, [\d.]+ % in libraries", describe_library(profile))
+
+
+@needs_compiler
+def test_the_program_for_valgrind_has_one_writable_segment(tmp_path: Path) -> None:
+    """A second one without bytes in the file hides the symbols from valgrind 3.19."""
+    built = build_program(ProfileOptions((source(tmp_path, SORTED),)), tmp_path)
+    plain = build_plain_program(built.parts, built.toolchain, built.cxx, tmp_path).read_bytes()
+    (start,), (size, number) = (
+        struct.unpack_from("<Q", plain, 32),
+        struct.unpack_from("<HH", plain, 54),
+    )
+    headers = [struct.unpack_from("<II", plain, start + i * size) for i in range(number)]
+    loaded, writable = 1, 2
+    assert sum(kind == loaded and bool(flags & writable) for kind, flags in headers) == 1
+
+
+@needs_compiler
+def test_of_a_cache_that_valgrind_lacks_no_misses_are_counted(tmp_path: Path) -> None:
+    """The program calls libraries seldom; the option counts them."""
+    needs("valgrind")
+    caches = (CacheLevels(l1=1024, l2=4096, line=8),)
+    options = ProfileOptions((source(tmp_path, LONG),), caches=caches, libraries=True)
+    profile = profile_program(options, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    assert not profile.libraries_matter
+    assert profile.run.libraries_counted
+    assert profile.run.l1_misses is None
+    assert "L1" not in describe_library(profile)
 
 
 def test_callbacks_and_circles_are_divided() -> None:

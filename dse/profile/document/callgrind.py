@@ -20,20 +20,22 @@ _CALLS = re.compile(r"calls=\s*(\d+)\b")
 
 
 class CallCosts(NamedTuple):
-    """Calls from one function to another, and their instructions, callees included."""
+    """Calls from one function to another, and their cost, callees included."""
 
     times: float
-    instructions: float
+    cost: float
 
 
 @dataclass
 class CallgrindCosts:
-    """Instructions of functions, by name; functions of one name count as one."""
+    """Instructions or other events of functions, by name; functions of one name count as one."""
 
+    events: tuple[str, ...] = ("Ir",)  # their costs are added
     columns: int = 1  # of a position
-    event: int = 0
+    places: tuple[int, ...] = ()  # of the events in a line of costs
     names: dict[str, str] = field(default_factory=dict)
     own: dict[str, float] = field(default_factory=dict)
+    by_object: dict[str, float] = field(default_factory=dict)  # own costs of all functions
     calls: dict[tuple[str, str], CallCosts] = field(default_factory=dict)
     function: str | None = None
     callee: str | None = None
@@ -43,7 +45,6 @@ class CallgrindCosts:
     callee_object: str | None = None  # of the callee, if it is another one
     objects: dict[str, str] = field(default_factory=dict)  # of functions
     numbered: dict[str, str] = field(default_factory=dict)  # objects
-    has_events: bool = False
 
     def renamed(self, name_of: Callable[[str], str]) -> CallgrindCosts:
         """Return the costs with other names of functions; functions of one name count as one."""
@@ -51,23 +52,28 @@ class CallgrindCosts:
         for name, cost in self.own.items():
             own[name_of(name)] = own.get(name_of(name), 0.0) + cost
         calls: dict[tuple[str, str], CallCosts] = {}
-        for (caller, callee), (times, instructions) in self.calls.items():
+        for (caller, callee), (times, cost) in self.calls.items():
             pair = (name_of(caller), name_of(callee))
             before = calls.get(pair, CallCosts(0.0, 0.0))
-            calls[pair] = CallCosts(before.times + times, before.instructions + instructions)
+            calls[pair] = CallCosts(before.times + times, before.cost + cost)
         objects = {name_of(name): where for name, where in self.objects.items()}
         return replace(self, own=own, calls=calls, objects=objects)
 
 
-def read_callgrind_costs(path: Path) -> CallgrindCosts:
+def read_callgrind_costs(path: Path, events: tuple[str, ...] = ("Ir",)) -> CallgrindCosts:
     """Read a file that callgrind wrote (``callgrind.out.…``).
+
+    Parameters
+    ----------
+    events : tuple of str
+        Whose costs are added: instructions (``Ir``), or misses of L1 (``D1mr`` and ``D1mw``).
 
     Raises
     ------
     InputError
         With the line of the first thing that is not callgrind output.
     """
-    reading = CallgrindCosts()
+    reading = CallgrindCosts(events)
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -77,7 +83,7 @@ def read_callgrind_costs(path: Path) -> CallgrindCosts:
                 shown = line.strip()[:60]
                 problem = Problem(f"line {number}", f"{shown!r} is not callgrind output", remedy)
                 raise InputError(str(path), [problem]) from None
-    if not reading.own or not reading.has_events:
+    if not reading.own or not reading.places:
         problem = Problem("", "has no costs of functions", "give a whole output of callgrind")
         raise InputError(str(path), [problem])
     return reading
@@ -125,11 +131,12 @@ def _header(reading: CallgrindCosts, line: str) -> None:
     if key == "positions":
         reading.columns = len(value.split())
     elif key == "events":
-        events = value.split()
-        if "Ir" not in events:
-            remedy = nearest("Ir", events)
-            raise ValueError(f"instructions (Ir) were not counted; {remedy}")
-        reading.event, reading.has_events = events.index("Ir"), True
+        counted = value.split()
+        for event in reading.events:
+            if event not in counted:
+                name = "instructions (Ir)" if event == "Ir" else event
+                raise ValueError(f"{name} were not counted; {nearest(event, counted)}")
+        reading.places = tuple(counted.index(event) for event in reading.events)
     elif key == "cmd":
         words = value.split()
         reading.program = Path(words[0]).name if words else ""
@@ -155,13 +162,14 @@ def _cost(reading: CallgrindCosts, line: str) -> None:
     words = line.split()[reading.columns :]
     if reading.function is None:
         raise ValueError("costs must follow fn=NAME")
-    cost = float(int(words[reading.event])) if reading.event < len(words) else 0.0
+    cost = float(sum(int(words[place]) for place in reading.places if place < len(words)))
     if reading.pending is None:
         reading.own[reading.function] += cost
+        reading.by_object[reading.object] = reading.by_object.get(reading.object, 0.0) + cost
         return
     if reading.callee is None:  # another function began in between
         raise ValueError("costs of calls must follow cfn=NAME and calls=NUMBER")
     pair = (reading.function, reading.callee)
     before = reading.calls.get(pair, CallCosts(0.0, 0.0))
-    reading.calls[pair] = CallCosts(before.times + reading.pending, before.instructions + cost)
+    reading.calls[pair] = CallCosts(before.times + reading.pending, before.cost + cost)
     reading.pending = None

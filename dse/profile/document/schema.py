@@ -73,6 +73,11 @@ class Run(_Part):
         default=False,
         description="whether valgrind counted machine instructions, of functions and of libraries",
     )
+    l1_misses: Count | None = Field(
+        default=None,
+        description="misses of the program and of libraries in L1 of the first cache, counted by "
+        "valgrind without the loader; null: not counted",
+    )
     tree_merged: bool = Field(description="whether calling contexts were merged for their number")
 
 
@@ -99,6 +104,9 @@ class LibraryWork(_Part):
 
     library: str
     instructions: Count
+    l1_misses: Count | None = Field(
+        default=None, description="misses in L1 of the first cache; null: not counted"
+    )
     copies: bool = Field(
         default=False, description="whether this code only copies or fills memory, as memcpy does"
     )

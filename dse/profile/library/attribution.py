@@ -1,9 +1,10 @@
-"""Instructions of library code, divided among the functions of the program that call it.
+"""Costs of library code, divided among the functions of the program that call it.
 
-Callgrind gives the instructions of each function itself, and of its calls with their callees. The
-part of a library function's calls that is library code follows from the parts of its callees: the
-program's own functions, which a library may call back, have none. In a circle of calls the parts
-are found by repetition. The loader, which finds each function at its first call, is no library.
+Callgrind gives the instructions or misses of each function itself, and of its calls with their
+callees. The part of a library function's calls that is library code follows from the parts of its
+callees: the program's own functions, which a library may call back, have none. In a circle of calls
+the parts are found by repetition. The loader, which finds each function at its first call, is no
+library.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class LibraryCode(NamedTuple):
 def attribute_library(
     costs: CallgrindCosts, own: Collection[str]
 ) -> dict[str, Counter[LibraryCode]]:
-    """Return instructions by library code, for each function of the program that calls some.
+    """Return the cost by library code, for each function of the program that calls some.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def attribute_library(
     """
     callees: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for (caller, callee), calls in costs.calls.items():
-        callees[caller].append((callee, calls.instructions))
+        callees[caller].append((callee, calls.cost))
     outside = [name for name in costs.own if name not in own]
     parts: dict[str, dict[LibraryCode, float]] = {name: {} for name in outside}
     for _ in range(_ROUNDS):
@@ -48,9 +49,9 @@ def attribute_library(
     found: dict[str, Counter[LibraryCode]] = {}
     for name in own:
         work: Counter[LibraryCode] = Counter()
-        for callee, instructions in callees.get(name, ()):
+        for callee, cost in callees.get(name, ()):
             for code, part in parts.get(callee, {}).items():
-                work[code] += round(instructions * part)
+                work[code] += round(cost * part)
         if work:
             found[name] = work
     return found
@@ -63,12 +64,12 @@ def _parts(
     parts: dict[str, dict[LibraryCode, float]],
 ) -> dict[LibraryCode, float]:
     """Return the fractions of a library function's calls that are in each library's code."""
-    total = costs.own[name] + sum(instructions for _, instructions in callees)
+    total = costs.own[name] + sum(cost for _, cost in callees)
     sums: dict[LibraryCode, float] = defaultdict(float)
     library = Path(costs.objects.get(name, "")).name
     if library.startswith("lib"):
         sums[LibraryCode(library, bool(_COPIES.match(name)))] += costs.own[name]
-    for callee, instructions in callees:
+    for callee, cost in callees:
         for where, part in parts.get(callee, {}).items():
-            sums[where] += instructions * part
+            sums[where] += cost * part
     return {where: work / total for where, work in sums.items()} if total else {}

@@ -1,4 +1,4 @@
-"""A run of the plain program under valgrind, for machine instructions."""
+"""A run of the plain program under valgrind: machine instructions and misses of L1."""
 
 from __future__ import annotations
 
@@ -12,15 +12,20 @@ from pathlib import Path
 from typing import IO, Any
 
 from dse.profile.build.elf import symbol_addresses
+from dse.profile.document import CacheLevels
 from dse.profile.document.callgrind import read_callgrind_costs
 from dse.profile.errors import NotMeasuredError
 from dse.profile.library.attribution import LibraryCode, attribute_library
 from dse.profile.run.run import Limits, run_program
 
+_MIN_LINE = 16
+"""Bytes of a line: valgrind simulates no shorter ones."""
+_L1_MISSES = ("D1mr", "D1mw")
+
 
 @dataclass(frozen=True, slots=True)
-class MachineInstructions:
-    """Machine instructions of a run.
+class MachineCounts:
+    """Machine instructions or misses of a run.
 
     Parameters
     ----------
@@ -28,10 +33,13 @@ class MachineInstructions:
         Of the program's functions themselves, by symbol.
     libraries : dict of str to Counter of LibraryCode
         Of libraries, by the symbol of the program's function that calls them.
+    total : int
+        Of all code but the loader: also of libraries before main and after it.
     """
 
     own: dict[str, int]
     libraries: dict[str, Counter[LibraryCode]]
+    total: int
 
 
 def find_valgrind() -> Path:
@@ -42,18 +50,21 @@ def find_valgrind() -> Path:
     return Path(valgrind)
 
 
-def measure_instructions(
+def measure_machine_counts(
     valgrind: Path,
     executable: Path,
     own: Collection[str],
+    cache: CacheLevels | None,
     arguments: Sequence[str],
     limits: Limits,
     environ: Mapping[str, str],
     stdin: IO[Any],
     folder: Path,
     progress: Callable[[float, int], None] | None = None,
-) -> MachineInstructions:
-    """Return the machine instructions of the program's functions (`own`, by symbol) and libraries.
+) -> tuple[MachineCounts, MachineCounts | None]:
+    """Return machine instructions of the program's functions (`own`, by symbol) and of libraries.
+
+    The second counts are their misses in L1, if valgrind can simulate the cache.
 
     Raises
     ------
@@ -63,6 +74,9 @@ def measure_instructions(
     result, silent = folder / "callgrind.out", subprocess.DEVNULL
     options = ["--tool=callgrind", "-q", "--demangle=no", f"--callgrind-out-file={result}"]
     options.append("--separate-threads=yes")
+    simulated = cache is not None and cache.line >= _MIN_LINE and cache.l1 > cache.line
+    if cache and simulated:
+        options += ["--cache-sim=yes", f"--D1={cache.l1},{cache.l1_ways},{cache.line}"]
     result = result.with_name(f"{result.name}-01")  # of the thread that runs main
     words = [*options, str(executable), *arguments]
     outcome = run_program(valgrind, words, limits, environ, stdin, silent, progress, stderr=silent)
@@ -76,6 +90,14 @@ def measure_instructions(
         name = re.sub(r"'\d+$", "", listed)
         return name if name in own else by_address.get(at.get(name, -1), name)
 
-    costs = read_callgrind_costs(result).renamed(name_of)
-    counts = {symbol: round(costs.own.get(symbol, 0.0)) for symbol in own}
-    return MachineInstructions(counts, attribute_library(costs, own))
+    def counts(events: tuple[str, ...]) -> MachineCounts:
+        costs = read_callgrind_costs(result, events).renamed(name_of)
+        counted = {symbol: round(costs.own.get(symbol, 0.0)) for symbol in own}
+        objects = costs.by_object.items()
+        total = sum(cost for path, cost in objects if not Path(path).name.startswith("ld-"))
+        return MachineCounts(counted, attribute_library(costs, own), round(total))
+
+    instructions = counts(("Ir",))
+    if not any(instructions.own.values()):
+        raise NotMeasuredError("valgrind read no symbols of the program")
+    return instructions, counts(_L1_MISSES) if simulated else None

@@ -22,6 +22,9 @@ from dse.profile.build.toolchain import Toolchain
 from dse.profile.compiler.parts import Parts
 from dse.profile.errors import NotMeasuredError
 
+_ONE_SEGMENT = "-Wl,-z,norelro"
+"""Valgrind 3.19 reads no symbols if data that become read-only fill their pages exactly."""
+
 
 def build_plain_program(
     parts: Parts, toolchain: Toolchain, cxx: bool, folder: Path, objects: Sequence[Path] = ()
@@ -51,6 +54,7 @@ def build_plain_program(
     try:
         # without symbols, valgrind could not name the functions
         arguments = [word for word in parts.arguments if word not in ("-s", "-Wl,-s")]
+        arguments.append(_ONE_SEGMENT)
         link_program(toolchain, [*objects, target], executable, cxx, arguments, parts.directory)
     except InputError as error:
         raise NotMeasuredError(error.problems[0].message.splitlines()[-1]) from None

@@ -92,13 +92,18 @@ def describe_library(profile: Profile) -> str:
         return ""
     if profile.run.libraries_counted:
         work: Counter[str] = Counter()
+        misses = 0
         for function in profile.functions:
             for each in function.libraries:
                 work[each.library] += each.instructions
+                misses += each.l1_misses or 0
         own = sum(function.instructions or 0 for function in profile.functions)
         whole = (own or sum(block_work(profile))) + sum(work.values())
         named = ", ".join(f"{name} {show_percent(n / whole)}" for name, n in work.most_common(3))
-        return f"library functions: {plural(calls, 'call')}; of the instructions: {named or '0 %'}"
+        text = f"library functions: {plural(calls, 'call')}; of the instructions: {named or '0 %'}"
+        if all_misses := profile.run.l1_misses:
+            text += f"; L1 misses: {all_misses:,}, {show_percent(misses / all_misses)} in libraries"
+        return text
     accesses = (
         f", {show_percent(share)} of the accesses to memory" if profile.settings.caches else ""
     )

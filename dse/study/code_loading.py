@@ -63,7 +63,14 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, 
         If there is no such module or function, or it is not a model.
     """
     function, paths = load_function(reference, folder, "model")
-    return Model.from_function(function, reference), paths
+    if is_of_a_study(function.__module__):
+        return Model.from_function(function, reference), paths
+    return _installed_model(function, reference), paths
+
+
+@functools.lru_cache(maxsize=1024)  # to read its annotations is a third of the time of a study
+def _installed_model(function: Callable[..., Any], reference: str) -> Model:
+    return Model.from_function(function, reference)
 
 
 def load_function(

@@ -276,17 +276,6 @@ LOGCA: dict[str, Any] = {
 }
 
 
-def test_a_run_of_a_script_explains_itself(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    dse.from_mapping(LOGCA).run(folder)
-    code, out, _ = called("explain", str(folder), "--design", "7", cwd=tmp_path, columns=200)
-    assert code == 0
-    assert "acceleration (A)" in out
-    (folder / "report.html").unlink()
-    assert called("report", str(folder), cwd=tmp_path, columns=200)[0] == 0
-    assert (folder / "report.html").is_file()
-
-
 def test_functions_of_a_script_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     study = dse.from_mapping(TINY, MODELS)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -188,12 +186,6 @@ def test_key_figures_the_end_of_a_search_and_provenance_in_words() -> None:
     assert "whole space" in explain_stop(found.certificate)
     assert "out of memory" in explain_stop(replace(found.certificate, stopped="out of memory"))
     assert flatten_mapping({"a": {"b": 1.25}, "c": ("x", "y")}) == [("a b", "1.25"), ("c", "x, y")]
-
-
-def test_a_run_without_a_report_imports_neither_plotly_nor_jinja2() -> None:
-    code = "import sys, dse.run; print(sorted({'plotly', 'jinja2'} & set(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
 
 
 def test_the_best_designs_of_the_page_are_those_of_the_result(crypto_run: Path) -> None:

@@ -196,6 +196,7 @@ def test_a_script_s_run_explains_itself_wherever_it_was_started(
 ) -> None:
     content = tomllib.loads(JPEG)
     content.pop("report", None)
+    content["space"]["accelerated"]["of"] = ["idct", "convert_row"]
     monkeypatch.chdir(ROOT / "studies")
     study = dse.from_mapping(content)
     result = study.run(tmp_path / "run", workers=1)

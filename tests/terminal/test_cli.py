@@ -68,10 +68,15 @@ def test_help_and_import_load_nothing_heavy() -> None:
         *("numpy", "pandas", "optuna", "sqlalchemy", "plotly", "pint", "scipy", "pydantic"),
         *("rich", "moocore"),
     }
-    for statement in ("import dse", "import dse.cli"):
-        code = f"{statement}, sys; print(sorted(set({heavy!r}) & set(sys.modules)))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert done.stdout.strip() == "[]", done.stderr
+    code = "import sys\n"
+    for statement, names in (
+        ("import dse", heavy),
+        ("import dse.cli", heavy),
+        ("import dse.run", {"plotly", "jinja2"}),  # a run without a report
+    ):
+        code += f"{statement}; print(sorted({names!r} & set(sys.modules)))\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["[]"] * 3, done.stderr
 
 
 def test_check_says_what_a_run_would_do(tmp_path: Path) -> None:
@@ -173,12 +178,13 @@ def test_answers_are_short_and_json_is_all_that_a_command_writes(
     content = {**study.content, "search": search, "constraint": []}
     out = tmp_path / "run"
     result = run(rewrite_study(study, content), out, 1)
-    number = named_designs(load_copied_study(out), result)[0]
-    (explanation,) = explain(load_copied_study(out), result, [number])
-    changes = assess_changes(load_copied_study(out), result)
+    made = load_copied_study(out)
+    number = named_designs(made, result)[0]
+    (explanation,) = explain(made, result, [number])
+    changes = assess_changes(made, result)
     shown = {
         "run": summarize_run(result, read_answer(out), "run/report.html", 80),
-        "explain": summarize_explanation(load_copied_study(out), result, explanation, changes, 80),
+        "explain": summarize_explanation(made, result, explanation, changes, 80),
         "check": _dse("check", str(path), cwd=tmp_path).stdout.splitlines(),
     }
     for command, most in {"run": 17, "explain": 30, "check": 12}.items():

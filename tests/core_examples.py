@@ -95,12 +95,11 @@ def evaluator(
 
 
 def brute_front(points: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
-    """Return the rows that no other row dominates, less being better, two by two."""
-    rows = [tuple(row) for row in points.tolist()]
+    """Return the rows that no other row dominates, less being better, each against all."""
     return [
         i
-        for i, p in enumerate(rows)
-        if not any(q != p and all(a <= b for a, b in zip(q, p, strict=True)) for q in rows)
+        for i, p in enumerate(points)
+        if not ((points <= p).all(axis=1) & (points != p).any(axis=1)).any()
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,7 @@ def jpeg(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return study, study.run()
 
 
+@cache
 def rotations() -> Dataflows:
     return load_dataflows(STUDIES / "profiles" / "rotate").including(["getchar", "load", "putchar"])
 

@@ -13,6 +13,7 @@ import pytest
 from dse.problems import InputError
 from dse.profile.build.cxx_library import PARTS, link_cxx, list_sources
 from dse.profile.build.frontend import run_linker
+from dse.profile.build.kept import compile_kept
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import ProfileOptions, build_program
 from dse.profile.run.names import function_names
@@ -228,3 +229,23 @@ def test_the_library_of_cxx_is_built_once_and_as_far_as_a_program_needs_it(
     listed = [path for part in PARTS for path in list_sources(toolchain.cxx[0], part)]
     assert len(listed) == len(set(listed))
     assert {"locale", "path", "operations", "regex", "cxa_demangle"} < {x.stem for x in listed}
+
+
+@needs_compiler
+def test_a_runtime_is_compiled_once(tmp_path: Path) -> None:
+    """Again if the version of the compiler, a flag or a header is another one."""
+    program, header = source(tmp_path, '#include "a.h"\nint a = A;'), source(tmp_path, "", "a.h")
+    header.write_text("#define A 1\n")
+    compiler, *flags = [*find_toolchain().c, "-O1"]
+    first, second = tmp_path / "first.o", tmp_path / "second.o"
+    done = compile_kept([compiler, *flags], "1", program, first)
+    assert done is not None
+    assert done.returncode == 0, done.stderr
+    assert compile_kept(["false", *flags], "1", program, second) is None
+    assert second.read_bytes() == first.read_bytes()
+    for version, others in (("2", flags), ("1", [*flags, "-g0"])):
+        done = compile_kept(["false", *others], version, program, second)
+        assert done is not None
+        assert done.returncode == 1
+    header.write_text("#define A 2\n")
+    assert compile_kept(["false", *flags], "1", program, second) is not None

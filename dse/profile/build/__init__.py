@@ -20,7 +20,7 @@ In the order of the data's way:
 * ``runtime_options``: the runtime of ``runtime/``: its settings, caches and compilation
 * ``idle``: the removal of hooks that the options do not need
 * ``elf``: sections, symbols and kinds of object files and archives, written without pages of zeros
-* ``kept``: objects of the last programs, which are not built again
+* ``kept``: objects of the last programs and of runtimes, which are not built again
 * ``effects``: library functions that are modelled, harmless, refused (threads of libraries and
   OpenMP too), or worth a warning or a remark
 * ``library_io``: library functions that read and write files

@@ -212,10 +212,8 @@ def find_processor_support(compiler: Sequence[str], inputs: Sequence[Path | str]
     """
     if compiler[-1] not in ("cc", "c++") or os.uname().machine != "x86_64":
         return []
-    asks = any(
-        path.is_file() and any(name in path.read_bytes() for name in _PROCESSOR)
-        for path in map(Path, inputs)
-    )
+    contents = (path.read_bytes() for path in map(Path, inputs) if path.is_file())
+    asks = any(name in content for content in contents for name in _PROCESSOR)
     return ["-x", "c", str(_RUNTIME / "processor.c"), "-x", "none"] if asks else []
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dse.problems import Problem
 from dse.profile.build.constants import compile_constants
+from dse.profile.build.kept import compile_kept
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.document import CacheLevels
 from dse.profile.errors import source_error
@@ -111,7 +111,6 @@ def compile_runtime(
     command += [
         f"-D{name}" if value is None else f"-D{name}={value}" for name, value in definitions.items()
     ]
-    command += ["-c", str(RUNTIME / "runtime.c"), "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
+    done = compile_kept(command, toolchain.version, RUNTIME / "runtime.c", target)
+    if done and done.returncode:
         raise source_error("profile", "the runtime does not compile:\n" + done.stderr.strip())

@@ -15,6 +15,7 @@ from dse.profile.build.constants import compile_constants
 from dse.profile.build.elf import write_sparse
 from dse.profile.build.frontend import link_program
 from dse.profile.build.irtext import parse_module
+from dse.profile.build.kept import compile_kept
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.compiler.parts import Parts
 from dse.profile.critical_path.rewrite import DEPTH, insert_times
@@ -56,13 +57,13 @@ def build_timed_program(
 
 
 def _compile_runtime(toolchain: Toolchain, target: Path) -> None:
-    """Compile the runtime, which is the same for all programs: zig keeps the object."""
+    """Compile the runtime, which is the same for all programs."""
     command = [*toolchain.c, "-O2", "-g0", "-std=gnu11", "-march=native", "-fPIC"]
     command += [f"-DDEPTH={DEPTH}", f"-DLOAD={LOAD}", f"-DSTORE={STORE}", "-fexceptions"]
     command += ["-fno-sanitize=all", f"-DLINKED={_LINKED}"]
-    command += ["-funwind-tables", "-c", str(_RUNTIME), "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
+    command += ["-funwind-tables"]
+    done = compile_kept(command, toolchain.version, _RUNTIME, target)
+    if done and done.returncode:
         raise NotMeasuredError(f"the runtime does not compile: {done.stderr.strip()}")
 
 

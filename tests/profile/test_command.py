@@ -153,9 +153,9 @@ def test_a_signal_while_the_profile_is_written_does_not_cut_it_short(tmp_path: P
         for (;;) {}
     }"""
     target = tmp_path / "p.json"
-    done = command(str(source(tmp_path, text)), "-o", str(target))
+    done = called("profile", str(source(tmp_path, text)), "-o", str(target), cwd=ROOT)
     assert done.returncode == 3, done.stderr
-    assert b"partial: the run ended by signal" in done.stderr
+    assert "partial: the run ended by signal" in done.stderr
     assert not Profile.load(target).run.complete
 
 
@@ -182,6 +182,14 @@ def test_an_interrupted_run_leaves_a_partial_profile(tmp_path: Path) -> None:
     assert process.returncode == 3
 
 
+RUN = """
+import os, sys
+from pathlib import Path
+from dse.profile.run.run import Limits, run_program
+run_program(Path(sys.argv[1]), (), Limits(), os.environ)
+"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_program_ends_with_its_profiler(tmp_path: Path, number: signal.Signals) -> None:
     """Also one that ignores the signal: its end closes the pipe that it writes to."""
@@ -189,12 +197,17 @@ def test_a_program_ends_with_its_profiler(tmp_path: Path, number: signal.Signals
     #include <signal.h>
     #include <stdio.h>
     int main(void) {
-        signal(SIGTERM, SIG_IGN); signal(SIGHUP, SIG_IGN);
+        signal(SIGTERM, SIG_IGN);
         puts("ready"); fflush(stdout);
         for (volatile int i = 0;;) i++;
     }"""
+    line = [*LINE, str(source(tmp_path, text)), "-o", str(tmp_path / "p.json")]
+    if number == signal.SIGKILL:  # the profiler can do nothing, whatever it was asked
+        script = source(tmp_path, "#!/bin/sh\necho ready\nwhile :; do :; done\n", "endless")
+        script.chmod(0o755)
+        line = [sys.executable, "-c", RUN, str(script)]
     with subprocess.Popen(
-        [*LINE, str(source(tmp_path, text)), "-o", str(tmp_path / "p.json")],
+        line,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -267,15 +280,40 @@ def test_every_problem_with_the_sources_at_once(tmp_path: Path) -> None:
         assert f"{name} is defined in first.c and in second.c" in str(error.value)
 
 
-def test_functions_of_one_name_in_two_files(tmp_path: Path) -> None:
+POINTED = """
+target triple = "x86_64-unknown-linux-gnu"
+define internal i32 @one() {
+  ret i32 0
+}
+@pointer = internal global ptr @one
+define i32 @pointed() {
+  %p = load ptr, ptr @pointer
+  %x = call i32 %p() #0
+  ret i32 %x
+}
+attributes #0 = { willreturn memory(none) }
+"""
+
+
+def test_functions_of_one_name_in_two_files_and_attributes_that_may_go(tmp_path: Path) -> None:
+    """Attributes that are only assumptions go, and leave no empty group."""
     one = "static int f(int x) { return x * x; }\nint g(int x) { return f(x + 1) + f(x); }"
     two = (
-        "int g(int);\nstatic int f(int x) { return 2 * x; }\n"
-        "int main(int n, char **a) { (void)a; return g(n) + f(n) - 7; }"
+        "int g(int), pointed(void);\nstatic int f(int x) { return 2 * x; }\n"
+        "int main(int n, char **a) { (void)a; return g(n) + f(n) + pointed() - 7; }"
     )
-    paths = (source(tmp_path, one, "one.c"), source(tmp_path, two, "two.c"))
+    texts = {"one.c": one, "two.c": two, "three.ll": POINTED}
+    paths = tuple(source(tmp_path, text, name) for name, text in texts.items())
     profile, _ = run_built(build_program(ProfileOptions(paths), tmp_path), (), b"")
-    assert calls(profile) == {"f (one.c)": 2, "g": 1, "f (two.c)": 1, "main": 1}
+    assert profile.run.exit_status == 0
+    assert calls(profile) == {
+        "f (one.c)": 2,
+        "g": 1,
+        "f (two.c)": 1,
+        "main": 1,
+        "one": 1,
+        "pointed": 1,
+    }
 
 
 def test_static_data_beyond_what_code_can_address_is_reported(tmp_path: Path) -> None:
@@ -289,23 +327,3 @@ def test_static_data_beyond_what_code_can_address_is_reported(tmp_path: Path) ->
     }"""
     with pytest.raises(InputError, match="static data is larger than the 2 GiB"):
         build_program(ProfileOptions((source(tmp_path, text),)), tmp_path)
-
-
-def test_attributes_that_are_only_assumptions_may_go(tmp_path: Path) -> None:
-    """Of a function pointer that is called, say: a group of attributes must not be left empty."""
-    text = """
-target triple = "x86_64-unknown-linux-gnu"
-define internal i32 @one() {
-  ret i32 0
-}
-@pointer = internal global ptr @one
-define i32 @main() {
-  %p = load ptr, ptr @pointer
-  %x = call i32 %p() #0
-  ret i32 %x
-}
-attributes #0 = { willreturn memory(none) }
-"""
-    path = source(tmp_path, text, "program.ll")
-    profile, _ = run_built(build_program(ProfileOptions((path,)), tmp_path), (), b"")
-    assert profile.run.complete

@@ -65,8 +65,10 @@ def compile_kept(
     """
     from llvmlite import binding
 
-    machine = (binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
-    words = (source.name, version, *machine, *platform.libc_ver(), *command[1:])
+    machine = [os.uname().machine, binding.get_host_cpu_name(), *platform.libc_ver()]
+    with contextlib.suppress(RuntimeError):  # where LLVM cannot list them
+        machine.append(binding.get_host_cpu_features().flatten())
+    words = (source.name, version, *machine, *command[1:])
     whole = hashlib.sha256("\0".join(words).encode())
     for path in sorted(each for each in source.parent.iterdir() if each.suffix in (".c", ".h")):
         whole.update(f"\0{path.name}\0".encode() + path.read_bytes())

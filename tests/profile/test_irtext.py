@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from dse.profile.build.build import load_modules
 from dse.profile.build.elf import align_sections, write_sparse
 from dse.profile.build.frontend import compile_to_ir
@@ -61,16 +59,15 @@ def called(instruction: Any, operands: list[Any]) -> str:
     return str(operands[-1].name) if kind in ("function", "global_alias") else ""
 
 
-@pytest.mark.parametrize(
-    ("name", "level"),
-    [("unusual", 0), ("constructs.c", 0), ("shapes.cpp", 1)],
-)
-def test_names_calls_and_phi_nodes_are_those_of_llvm(name: str, level: int, tmp_path: Path) -> None:
-    if name == "unusual":
-        modules = [unusual(tmp_path)]
-    else:
-        ir = compile_to_ir(find_toolchain(), [PROGRAMS / name], tmp_path, level)
-        modules = [str(path) for path in ir]
+def test_names_calls_and_phi_nodes_are_those_of_llvm(tmp_path: Path) -> None:
+    """Of unusual text, and without optimisation; C++ with it is in `test_profile`."""
+    compare_modules([unusual(tmp_path)])
+    ir = compile_to_ir(find_toolchain(), [PROGRAMS / "constructs.c"], tmp_path, 0)
+    compare_modules([str(path) for path in ir])
+
+
+def compare_modules(modules: list[str]) -> None:
+    """Compare each statement of the text with LLVM's instruction."""
     module, _ = load_modules(modules)
     texts = [part for part in parse_module(str(module)) if isinstance(part, FunctionText)]
     functions = [f for f in module.functions if not f.is_declaration]

@@ -45,6 +45,7 @@ from tests.profile.examples import (
     turned,
 )
 from tests.profile.reference import Follower, events, simulate
+from tests.profile.test_irtext import compare_modules
 
 # Files of one program, each with the arguments of its main.
 FILES = dict.fromkeys(["values", "blocks", "words", "format", "dispatch", "fft", "constructs"], "")
@@ -287,6 +288,10 @@ def test_chunks_of_words_and_blocks_beyond_two_bytes_are_followed(
         assert len({block for _, block in reads}) > 3
         assert by_name(profile.transfers) == named(profile, flow.transfers)
         assert by_name(profile.transfers_into) == named(profile, flow.into)
+
+
+def test_text_of_cxx_is_read_as_llvm_reads_it(measured: Callable[[str], Measured]) -> None:
+    compare_modules([str(path) for path in measured("shapes").built.parts.modules])
 
 
 def test_exceptions_put_the_call_stack_right(measured: Callable[[str], Measured]) -> None:

@@ -12,7 +12,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 import dse
 from dse.api import compare
 from dse.report.comparison import write_comparison
-from tests.browser import console, requests
+from tests.browser import console, fill, requests
 from tests.toy import SMALL, written
 
 SERIES = """
@@ -59,7 +59,7 @@ def test_both_fronts_and_one_target(chrome: Chrome, tmp_path: Path) -> None:
     assert sides["designs on the front"] == [f"{len(front)}" for front in fronts]
 
     box = chrome.find_element(By.ID, "filter")
-    box.send_keys("speed >= 1 and cost < 2 kLUT")
+    fill(chrome, box, "speed >= 1 and cost < 2 kLUT")
     meeting = [front[(front["speed"] >= 1) & (front["cost"] < 2000)] for front in fronts]
     assert 0 < len(meeting[1]) < len(fronts[1])
     answers = rows(chrome, "#answers")
@@ -67,7 +67,7 @@ def test_both_fronts_and_one_target(chrome: Chrome, tmp_path: Path) -> None:
     for text, each in zip(answers["best speed"], meeting, strict=True):
         assert abs(float(text) / each["speed"].max() - 1) < 1e-3
     assert len(chrome.execute_script(SERIES)) == 4  # the others are faint
-    box.send_keys(" and color > 1")
+    fill(chrome, box, " and color > 1")
     wrong = chrome.find_element(By.ID, "wrong")
     assert wrong.is_displayed() and "color" in wrong.text
 

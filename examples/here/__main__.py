@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 
 import dse
-from dse.fit.command import run as fit_table
-from dse.fit.measurement_fit import Fit, fit
-from dse.fit.series import read_series
+from dse.fit.command import as_catalog, as_text
+from dse.fit.measurement_fit import Fit
+from dse.fit.overview import fit_table
+from dse.fit.page import page
+from dse.result.files import write_json, write_text
 from examples.here import measure
 
 PUBLISHED = 0.037
@@ -67,12 +69,15 @@ def concluded(folder: Path, table: Path) -> list[str]:
     InputError
         If the times cannot be fitted.
     """
-    files = [folder / name for name in ("fit.json", "fitted.toml", "fit.html")]
-    said = fit_table(table, ["run"], [], *files, force=True)
+    fits, hints = fit_table(table, ["run"], {})
+    write_json(folder / "fit.json", {found.series.name: found.record() for found in fits})
+    write_text(folder / "fitted.toml", as_catalog(fits, table.name))
+    write_text(folder / "fit.html", page(fits, table.name, [], []))
+    said = [*hints, *map(as_text, fits)]
     said.append("errors of speedups at sizes that a fit has not seen, median and worst:")
-    for series in read_series(table, ["run"], None)[0]:
-        errors = speedup_errors(fit(series))
-        said.append(f"  {series.name:<16} {np.median(errors):6.1%} {errors.max():6.1%}")
+    for found in fits:
+        errors = speedup_errors(found)
+        said.append(f"  {found.series.name:<16} {np.median(errors):6.1%} {errors.max():6.1%}")
     said.append(f"  beside {PUBLISHED:.1%} at most in three cases: Accelerometer, ASPLOS 2020")
     study, out = folder / "here.toml", folder / "run"
     ways = ", ".join(f'"{way}"' for way in WAYS)

@@ -45,14 +45,8 @@ def test_a_model_that_misbehaves_is_reported(body: str, words: str, tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        (RAISES, "ArithmeticError: 7 lanes do not fit"),
-        (f"{AT_SEVEN} raise SystemExit(3)", "raised SystemExit: 3"),
-    ],
-)
-def test_what_raises_is_named_with_its_first_design(body: str, words: str, tmp_path: Path) -> None:
+def test_what_raises_is_named_with_its_first_design(tmp_path: Path) -> None:
+    body, words = f"{AT_SEVEN} raise SystemExit(3)", "raised SystemExit: 3"
     study = _study(tmp_path, body)
     done = called("run", "study.toml", "--out", "out", "--workers", "2", cwd=tmp_path)
     assert done.returncode == 1

@@ -62,13 +62,6 @@ def test_reductions_agree_with_the_standard_library(values: list[float], share: 
     )
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=9))
-def test_deciles_agree_with_the_standard_library(values: list[float]) -> None:
-    wanted = statistics.quantiles(values, n=10, method="inclusive")
-    got = [reduced(values, "quantile", k / 10) for k in range(1, 10)]
-    assert got == pytest.approx(wanted, rel=1e-9, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("values", "how", "share", "wanted"),
     [

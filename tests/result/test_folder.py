@@ -250,6 +250,8 @@ def test_an_edited_or_broken_checkpoint_is_refused(tmp_path: Path) -> None:
     state = {"done": np.array(7), "points": np.eye(3)}
     files.write_state(path, state, "digest")
     assert files.read_state(path, "digest").keys() == state.keys()
+    with pytest.raises(InputError, match="is of another study"):
+        files.read_state(path, "another")
     with np.load(path) as file:
         arrays = dict(file)
     np.savez(path, **(arrays | {"done": np.array(8)}))

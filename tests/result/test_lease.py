@@ -131,16 +131,6 @@ def test_a_folder_that_was_moved_aside_is_still_in_use(tmp_path: Path) -> None:
     assert len(run(first, tmp_path / "out.1").front) > 0
 
 
-def test_a_checkpoint_of_another_study_is_refused(tmp_path: Path) -> None:
-    first, second = (dse.load(p) for p in _studies(tmp_path))
-    _interrupted(first, tmp_path / "out")
-    stolen = (tmp_path / "out" / CHECKPOINT).read_bytes()
-    _interrupted(second, tmp_path / "out")
-    (tmp_path / "out" / CHECKPOINT).write_bytes(stolen)
-    with pytest.raises(InputError, match="is of another study"):
-        run(second, tmp_path / "out")
-
-
 def test_tables_of_another_study_are_no_finished_run(tmp_path: Path) -> None:
     first, second = (dse.load(p) for p in _studies(tmp_path))
     run(first, tmp_path / "out")
@@ -186,12 +176,6 @@ def test_a_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path:
         lease_folder(tmp_path / "out", "digest", "x"),
     ):
         pass
-
-
-def test_an_interrupt_before_anything_was_kept_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), lease_folder(tmp_path / "runs" / "b", "digest", "x"):
-        raise KeyboardInterrupt
-    assert not (tmp_path / "runs").exists()
 
 
 def test_a_run_ends_with_its_lock(tmp_path: Path) -> None:

@@ -37,16 +37,6 @@ def test_a_run_refutes_models_that_depend_on_more_than_their_inputs(
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
-def test_the_message_names_the_model_the_design_and_both_values(tmp_path: Path) -> None:
-    with pytest.raises(StoppedError) as raised:
-        _study(CASES["single precision beyond 100"], tmp_path).run(None, workers=1)
-    message = str(raised.value)
-    assert "m.py:f does not give the same value twice: 'speed' of design " in message
-    assert " was " in message
-    assert " in the search and is " in message
-    assert "(a = " in message
-
-
 @pytest.mark.parametrize("name", ["a masked array", "complex numbers", "objects"])
 def test_what_is_not_an_array_of_numbers_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"m\.py:f returned "):
@@ -110,5 +100,10 @@ def test_the_best_design_of_each_objective_is_always_evaluated_again(
     there = f"(a == {wrong}) & (b == 50) & (c == 9)"
     lines = f"if np.size(speed) > 1000:\n    speed = np.where({there}, 1e9, speed)\n"
     case = Case("one value", lines + HONEST, declares=False)
-    with pytest.raises(StoppedError, match="same value twice: 'speed'"):
+    with pytest.raises(StoppedError) as raised:
         _study(case, tmp_path, 60).run(None, workers=1)
+    message = str(raised.value)
+    assert "m.py:f does not give the same value twice: 'speed' of design " in message
+    assert " was " in message
+    assert " in the search and is " in message
+    assert f"(a = {wrong}, b = 50, c = 9" in message

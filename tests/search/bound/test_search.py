@@ -18,7 +18,6 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Space, Values
 from dse.explain.certification import refute
 from dse.model import monotonic
-from dse.problems import InputError
 from dse.search.base import SearchSettings, Start, find_method
 from dse.search.bound.boxes import measure_variables
 from dse.search.bound.cover import DOUBLINGS, Cover, count_doublings, relax_points
@@ -174,21 +173,6 @@ def test_a_model_without_declared_moves_is_branched_to_single_designs() -> None:
     assert found.front.designs.equals(whole.front.designs)
 
 
-def test_a_continuum_is_covered_within_the_tolerance() -> None:
-    result = study(made, None, tolerance="1 %").run()
-    assert result.certificate.complete
-    assert result.certificate.gap == pytest.approx(0.01)
-    assert result.certificate.designs is None
-    rng = np.random.default_rng(0)
-    size, speed = rng.uniform(0, 4, 20_000), rng.uniform(0, 9, 20_000)
-    size[::2] = 0.0  # where the front is
-    true = made(size, speed)
-    points = np.column_stack([true.cost, -true.gain])[size * speed <= 20]
-    cover = Cover.empty(2)
-    cover = cover.added(result.front.points)
-    assert cover.weakly(relax_points(points, np.full(2, 0.01))).all()
-
-
 def test_a_certificate_is_put_to_the_test(tmp_path: Path) -> None:
     result = study(made, 3_000).run()
     again = study(made, 3_000)
@@ -199,39 +183,6 @@ def test_a_certificate_is_put_to_the_test(tmp_path: Path) -> None:
     found = refute(again, replace(result, designs=designs), 50_000, 0)
     assert found.design is not None
     assert found.values is not None
-
-
-def test_a_search_that_would_never_end_is_refused() -> None:
-    with pytest.raises(InputError, match=r"never end: .*'cost' changes with 'size'"):
-        study(bare, None, tolerance=0.01)
-    result = study(bare, None, tolerance=0.01, evaluations=500).run()
-    assert not result.certificate.complete
-    assert result.certificate.evaluated <= 500
-    assert result.certificate.gap is None
-
-
-def test_a_front_of_a_continuum_needs_a_tolerance() -> None:
-    with pytest.raises(InputError, match=r"no front of a continuum is exact: size, speed"):
-        study(made, None)
-
-
-def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
-    evaluator = study(made, None, tolerance=1e-6).evaluator
-    plan = SearchSettings("bound", 2**62, 1, 0, None, {}, 1e-6)
-    search = find_method("bound").start(Start(evaluator, plan, chunk=32_768))
-    for _ in itertools.islice(search.steps(), 40):
-        pass
-    outcome = search.outcome()
-    assert outcome.gap is not None
-    assert not outcome.complete
-    assert 1e-6 < outcome.gap.reached < np.inf
-    assert "Certified within" in outcome.statement
-    # a long run finds nothing that is better by more
-    cover = Cover.empty(2)
-    cover = cover.added(outcome.evaluated.objectives[outcome.on_front] * evaluator.signs)
-    long = searched(evaluator, "bound", 1e-3)
-    points = long.evaluated.objectives[long.on_front] * evaluator.signs
-    assert cover.weakly(relax_points(points, np.full(2, outcome.gap.reached))).all()
 
 
 def test_a_deadline_in_the_middle_of_a_batch_loses_nothing() -> None:

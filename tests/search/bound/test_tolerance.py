@@ -105,6 +105,7 @@ def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
     outcome = search.outcome()
     assert outcome.gap is not None
     assert not outcome.complete
+    assert "Certified within" in outcome.statement
     area, gain = (outcome.gap.tolerances[name] for name in ("area", "gain"))
     assert area.amount / 1e-3 == pytest.approx(gain.fraction / 1e-6)
     assert area.amount > 1e-3

@@ -104,7 +104,7 @@ def test_crossings_stand_where_speedup_is_reached() -> None:
 def test_intervals_of_a_given_value_split_a_sum() -> None:
     law = LAWS["linear"]
     series = made((*law[:4], 2e-10, law[5]))
-    plain = fit(series)
+    plain = fit_law("linear")
     assert "acceleration" not in plain.parameters
     assert any("one slope" in note and "--given" in note for note in plain.notes)
     assert any("o + L is" in note for note in plain.notes)
@@ -222,10 +222,9 @@ def test_one_column_alone_is_fitted() -> None:
 def test_a_wild_point_is_named_and_does_not_carry_the_fit_away() -> None:
     law = LAWS["linear"]
     rng = np.random.default_rng(11)
-    series = made(law)
-    noisy = series.host * np.exp(0.01 * rng.standard_normal(len(SIZES)))
+    noisy = host(law, SIZES) * np.exp(0.01 * rng.standard_normal(len(SIZES)))
     noisy[4] *= 1.8
-    found = fit(Series("made", SIZES, noisy, series.accelerated, NAN, NAN))
+    found = fit(Series("made", SIZES, noisy, NAN, NAN, NAN))
     assert found.parameters["computational_index"] == pytest.approx(3e-9, rel=0.03)
     assert any("outlier" in note and "4,096 B" in note for note in found.notes)
 

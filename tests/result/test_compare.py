@@ -21,7 +21,7 @@ from dse.result.compare import Comparison, compare
 from dse.result.record import Certificate
 from tests.commands import leave_out_reports
 from tests.core_examples import brute_front
-from tests.toy import MODEL, STUDY
+from tests.toy import MODEL, STUDY, written
 
 Direction = Literal["minimize", "maximize"]
 
@@ -125,10 +125,7 @@ def test_the_data_is_json_whatever_the_values() -> None:
 
 
 def _toy(folder: Path, text: str = STUDY, model: str = MODEL) -> dse.Study:
-    folder.mkdir(exist_ok=True)
-    (folder / "toy_model.py").write_text(model)
-    (folder / "study.toml").write_text(text)
-    return dse.load(folder / "study.toml")
+    return dse.load(written(folder, "", text, model))
 
 
 def _told(comparison: Comparison) -> dict[str, tuple[str, str]]:

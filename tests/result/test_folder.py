@@ -25,7 +25,7 @@ from dse.result.folder import FORMAT, load_copied_study
 from dse.result.tables import protect_cell, read_designs, write_designs
 from dse.run import StoppedError, run
 from dse.search.base import Progress
-from tests.toy import MODEL, STUDY
+from tests.toy import SMALL, written
 
 KEPT = Path(__file__).parents[1] / "folders"
 SAMPLER = (
@@ -34,10 +34,7 @@ SAMPLER = (
 
 
 def _study(folder: Path, added: str = "") -> dse.Study:
-    (folder / "toy_model.py").write_text(MODEL)
-    small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
-    (folder / "study.toml").write_text(small + added)
-    return dse.load(folder / "study.toml")
+    return dse.load(written(folder, added, SMALL))
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from dse.run import run
 from dse.search.base import Progress
 from dse.terminal.terminal import status_lines
 from tests.commands import called, leave_out_reports
-from tests.toy import MODEL, STUDY
+from tests.toy import written
 
 NOTE = {
     "method": "exhaustive",
@@ -34,9 +34,7 @@ NOTE = {
 
 
 def _study(folder: Path, added: str) -> dse.Study:
-    (folder / "toy_model.py").write_text(MODEL)
-    (folder / "study.toml").write_text(STUDY + added)
-    return dse.load(folder / "study.toml")
+    return dse.load(written(folder, added))
 
 
 def _status(folder: Path, **changes: object) -> Status:

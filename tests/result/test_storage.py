@@ -22,7 +22,7 @@ from dse.run import run
 from dse.search.base import Progress
 from tests.commands import leave_out_reports
 from tests.core_examples import objective
-from tests.toy import MODEL, STUDY
+from tests.toy import STUDY, written
 
 
 def study(folder: Path, search: str, *changes: tuple[str, str]) -> dse.Study:
@@ -30,9 +30,7 @@ def study(folder: Path, search: str, *changes: tuple[str, str]) -> dse.Study:
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    (folder / "toy_model.py").write_text(MODEL)
-    (folder / "study.toml").write_text(f"{text}[search]\n{search}\n")
-    return dse.load(folder / "study.toml")
+    return dse.load(written(folder, f"[search]\n{search}\n", text))
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from dse.problems import DseError
 from dse.run import StoppedError
 from dse.search.bound.ranges import Ranges
 from dse.search.bound.refutation import RefutedError, check_pairs
-from objectives.logca import break_even, speedup, times
+from objectives.logca import break_even, offload, speedup, times
 from objectives.machine import total_area
 from tests.core_examples import constraint
 from tests.search.bound.test_search import front, searched
@@ -41,7 +41,7 @@ def offloads() -> Evaluator:
     study = {
         "study": {
             "name": "offloads",
-            "models": ["objectives.logca:offload", "objectives.machine:total_area"],
+            "models": ["offload", "total_area"],
         },
         "inputs": {"computational_index": 90, "complexity": 0.9, "latency_per_byte": 0.5}
         | {"engine_area": 2000, "memory_area_per_bit": 0.02, "context_bits": 256},
@@ -65,7 +65,8 @@ def offloads() -> Evaluator:
             {"relation": "8000 * latency >= overhead * acceleration"},
         ],
     }
-    return dse.from_mapping(study).evaluator
+    models = {"offload": offload, "total_area": total_area}  # installed ones are read once
+    return dse.from_mapping(study, models).evaluator
 
 
 def untabulated(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -102,7 +103,7 @@ def test_a_wrong_sign_on_a_shipped_model_is_found(
     declared = {name: dict(given) for name, given in function.__monotonic__.items()}
     declared[output][move[1:]] = {"+": 1, "-": -1, "=": 0}[move[0]]
     monkeypatch.setattr(function, "__monotonic__", declared)
-    untabulated(monkeypatch, f":{function.__name__}")
+    untabulated(monkeypatch, function.__name__)
     found = verdicts(Model.from_function(function), offloads(), (output, move[1:]))
     assert found == said
 

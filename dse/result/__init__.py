@@ -4,7 +4,7 @@
     A result: its columns, certificate, front, designs by number or row, ties, and answer to a
     target.
 `tables`
-    The tables of a result: from the outcome of a search, with the cuts of constraints, and as CSV
+    Makes a result from the outcome of a search: its tables, with the cuts of constraints, and CSV
     files.
 `folder`
     The run folder: its JSON files such as the summary, its copy of the study, and the checks of its
@@ -13,8 +13,10 @@
     Files that are written whole or not at all, and the state of an unfinished search.
 `lease`, `progress`
     The lease of a run folder, and the progress of a run.
-`database`, `storage`
-    The trials: of a folder through `sqlite3`, of samplers and storage URLs through Optuna.
+`database`
+    The front as trials in the database of a run folder, through `sqlite3`; which rows it gets.
+`storage`
+    The store of trials that samplers ask and storage URLs keep, through Optuna.
 `compare`
     Two results next to each other.
 """

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,24 +68,23 @@ def run_program(
         Called several times a second with the seconds passed and the bytes of memory in use.
     """
     begun = time.monotonic()
-    # Ctrl-C while the program starts is heard once there is a program to end
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        process = subprocess.Popen(  # noqa: S603
-            [program.name, *arguments],
-            executable=program,
-            env=dict(environ),
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            preexec_fn=_prepare,
-        )
-    except OSError as error:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        raise source_error("profile", f"the program does not start: {error.strerror}") from None
+    with _interrupts_kept() as interrupts:
+        try:
+            process = subprocess.Popen(  # noqa: S603
+                [program.name, *arguments],
+                executable=program,
+                env=dict(environ),
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                preexec_fn=_prepare,
+            )
+        except OSError as error:
+            raise source_error("profile", f"the program does not start: {error.strerror}") from None
     stopped = ""
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        if interrupts:
+            raise KeyboardInterrupt
         while True:
             try:
                 process.wait(POLL)
@@ -109,6 +109,25 @@ def run_program(
         process.wait()
         raise
     return Outcome(process.returncode, stopped, time.monotonic() - begun)
+
+
+@contextmanager
+def _interrupts_kept() -> Iterator[list[int]]:
+    """Keep Ctrl-C until there is a program to end; yield the list of interrupts.
+
+    Blocking the signal would not do: another thread may take it, and Python then raises
+    KeyboardInterrupt in this one.
+    """
+    interrupts: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield interrupts  # Ctrl-C raises nothing here
+        return
+    signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -141,10 +160,9 @@ def exit_on_signals(
 
 
 def _prepare() -> None:
-    """Leave no core file, end with the profiler, hear Ctrl-C: before the program takes over."""
+    """Leave no core file and end with the profiler: before the program takes over."""
     _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _end(process: subprocess.Popen[Any]) -> None:

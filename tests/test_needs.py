@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_without_valgrind(tmp_path: Path) -> None:
     here = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DSE_"))}
-    tests = ["-k", "valgrind and bits", "tests/profile/test_profile.py"]
+    tests = ["-k", "that_valgrind_lacks", "tests/profile/test_libraries.py"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:xdist", *tests],
         cwd=ROOT,

@@ -177,12 +177,12 @@ def check_deviations(found: pd.DataFrame) -> None:
 
 
 def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:
-    check_deviations(deviations_of_designs(front_designs(result).iloc[:6]))
+    check_deviations(deviations_of_designs(front_designs(result).iloc[:10]))
 
 
 def test_random_feasible_designs_are_what_the_simulation_finds() -> None:
-    designs = feasible_designs().groupby("arbitration").head(6)
-    assert len(designs) == 12
+    designs = feasible_designs().groupby("arbitration").head(10)
+    assert len(designs) == 20
     check_deviations(deviations_of_designs(designs))
 
 
@@ -198,7 +198,7 @@ def test_calls_equal_the_host_at_the_break_even(arbitration: str) -> None:
     designs = feasible_designs()
     designs = designs[designs["arbitration"] == arbitration]
     designs = designs.assign(break_even=study().evaluate(designs)["break_even"])
-    designs = designs.sort_values("break_even").tail(3)
+    designs = designs.sort_values("break_even").tail(6)
     checked = 0
     for seed, row in enumerate(designs.to_dict("records")):
         above = design(row, math.ceil(1.1 * row["break_even"] / 16) * 16)

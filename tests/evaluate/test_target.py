@@ -163,7 +163,7 @@ def test_unreached_names_the_constraint_that_cuts() -> None:
     assert result.target == answer_target(given, result)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6))
 def test_an_obstacle_is_true_of_a_search_that_evaluates_few_designs(seed: int) -> None:
     search = {"method": "RandomSampler", "evaluations": 30, "seed": seed}
     result = study(target={"reach": "speed >= 50"}, search=search).run()

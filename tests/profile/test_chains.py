@@ -164,7 +164,7 @@ def test_a_value_that_may_pass_by_every_instruction_bounds_nothing() -> None:
 
 def test_strongly_connected_parts_are_those_of_another_library() -> None:
     drawn = random.Random(0)  # noqa: S311
-    for _ in range(100):
+    for _ in range(300):
         nodes = range(drawn.randint(0, 12))
         following = [[drawn.choice(nodes) for _ in range(drawn.randint(0, 3))] for _ in nodes]
         graph = nx.DiGraph({node: following[node] for node in nodes})

@@ -38,7 +38,7 @@ def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
 ) -> None:
     monkeypatch.setattr(cells, "TABLE_ROWS", 100 if tabulated else 0)
     ends = 0
-    for seed in range(60):
+    for seed in range(120):
         evaluator = grid(model_graph_of(np.random.default_rng(seed)))
         few = replace(evaluator, objectives=evaluator.objectives[seed % 3 :])
         few = replace(few, constraints=few.constraints[: seed % 2])
@@ -60,7 +60,7 @@ def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
 
 def test_random_model_graphs_are_covered_where_variables_are_left_out() -> None:
     left_out = 0
-    for seed in range(24):
+    for seed in range(40):
         evaluator = grid(model_graph_of(np.random.default_rng(seed)))
         few = replace(evaluator, objectives=evaluator.objectives[seed % 3 :], constraints=())
         whole = searched(few, "exhaustive")

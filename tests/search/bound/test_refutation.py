@@ -19,7 +19,8 @@ from dse.problems import DseError
 from dse.run import StoppedError
 from dse.search.bound.ranges import Ranges
 from dse.search.bound.refutation import RefutedError, check_pairs
-from objectives.logca import break_even, offload, speedup, times
+from dse.testing import check_model
+from objectives.logca import break_even, half_acceleration, offload, speedup, times
 from objectives.machine import total_area
 from tests.core_examples import constraint
 from tests.search.bound.test_search import front, searched
@@ -30,9 +31,14 @@ SHIPPED: list[tuple[Callable[..., Any], str, str, set[str]]] = [
     (speedup, "speedup", "-acceleration", {REFUTED, AUDITED}),
     (speedup, "speedup", "-computational_index", {REFUTED, HARMLESS}),
     (speedup, "speedup", "=latency", {REFUTED, HARMLESS}),  # the least of it, as is best
+    (speedup, "speedup", "=acceleration", {REFUTED, AUDITED}),
     (times, "accelerated_time", "-latency", {REFUTED, AUDITED}),
+    (times, "compute_time", "+acceleration", {REFUTED, HARMLESS}),
     (break_even, "break_even", "+acceleration", {REFUTED, AUDITED}),
+    (break_even, "break_even", "+complexity", {REFUTED, HARMLESS}),
+    (half_acceleration, "half_acceleration", "-acceleration", {REFUTED, HARMLESS}),
     (total_area, "area", "-lanes", {REFUTED, AUDITED}),
+    (total_area, "area", "=streams", {REFUTED, HARMLESS}),
 ]
 
 
@@ -142,6 +148,7 @@ def study(function: Any, method: str = "bound", tolerance: float = 0.0, **space:
 LANDS = [
     ("hill", lambda x, y: 5 + y - abs(x - 4), {REFUTED, AUDITED}),
     ("saddle", lambda x, y: 50 + x * (3 - y), {REFUTED, AUDITED}),
+    ("steps down", lambda x, y: 20 - np.floor(x / 3) + y, {REFUTED, AUDITED}),
     ("a narrow peak", lambda x, y: x + y + 30 * (abs(x - 7.2) < 0.04), {REFUTED, AUDITED}),
     ("a peak beside the grid", lambda x, y: x + y + 30 * (abs(x - 7.25) < 1e-6), {HARMLESS}),
     ("falls far away", lambda x, y: y + np.where(x > 1e6, 0.0, x), {REFUTED, HARMLESS}),
@@ -206,6 +213,16 @@ def test_a_run_whose_own_designs_contradict_a_declaration_keeps_no_result(tmp_pa
     with pytest.raises(StoppedError, match=r"'price' is declared \+lanes .* No result is"):
         dse.from_mapping(content, models={"offer": offer}).run(tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_check_model_names_both_points_and_values() -> None:
+    number = r"[\d.e+-]+"
+    with pytest.raises(
+        AssertionError,
+        match=rf"landscape: 'height' is declared to rise with 'x', but it falls from {number} to"
+        rf" {number} between x = {number} and {number} \(other inputs: y = {number}\)",
+    ):
+        check_model(land(lambda x, y: 5 + y + abs(x - 4)))
 
 
 def test_a_run_ends_with_the_declaration_that_does_not_hold(

@@ -91,7 +91,7 @@ def enumerated(evaluator: Evaluator) -> Outcome:
     return run(find_method("exhaustive").start(Start(evaluator, plan)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_front_is_that_of_the_enumeration(seed: int) -> None:
     evaluator = system(seed, kernels=2 + seed % 4, options=3 + seed % 3)
     merged = run(begin(evaluator))

@@ -190,10 +190,6 @@ def optimum(count: int, seed: int) -> float:
     )
 
 
-def tail(count: int, seed: int) -> float:
-    return float(sharing.tail_latency(*designs(count, seed), clock_period=1.0).latency_p99.sum())
-
-
 def zeros(count: int, seed: int) -> float:
     """Only the zeros of `count` designs, by SciPy's Lambert W: half a period of them each."""
     *_, period, _ = designs(count, seed)
@@ -227,7 +223,6 @@ def main() -> None:
             "exact time of a call": (calls, 20_000),
             "Lambert W alone": (zeros, 20_000),
             "best schedule period": (optimum, 2_000),
-            "99th percentile": (tail, 100),
         }
     )
     print(f"\n{'R_S in 1–128':<22}{'designs/s':>14}")

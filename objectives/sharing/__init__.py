@@ -9,8 +9,6 @@ Modules:
 * ``schedule``: the quantities, the schedule, and equations 1–5 as printed;
 * ``slot_latency``: the exact mean latency and wait of an element, the best schedule period, and
   :func:`round_robin` for all;
-* ``latency_distribution``: an element: the exact distribution of its wait and of its latency,
-  whose 99th percentile is :func:`tail_latency`;
 * ``calls``: calls of several elements by the schedule: :func:`call_service` without waits for
   earlier calls, and :func:`call_latency` under load;
 * ``pace``: the interval of a stream with several outstanding calls by the schedule;
@@ -33,7 +31,6 @@ from objectives.sharing.arbitration import (
 )
 from objectives.sharing.break_even import call_crossing
 from objectives.sharing.calls import call_latency, call_service
-from objectives.sharing.latency_distribution import latency_quantile, tail_latency
 from objectives.sharing.pace import stream_interval
 from objectives.sharing.schedule import printed_latency
 from objectives.sharing.simulation import (
@@ -67,11 +64,9 @@ __all__ = [
     "engine_service",
     "exact_latency",
     "lane_slots",
-    "latency_quantile",
     "printed_latency",
     "round_robin",
     "simulate",
     "simulated_latency",
     "stream_interval",
-    "tail_latency",
 ]

@@ -1,6 +1,6 @@
 """Partitioning: time to the optimum beside networkx's cut, and a study of 1,000 designs.
 
-Run with ``python benchmarks/partition.py [solvers|fronts|study]``. Graphs are made at random
+Run with ``python benchmarks/partition.py [solvers|study]``. Graphs are made at random
 (nested loops) with 100, 500 and 2,000 blocks; times are the processor's, medians of five runs,
 subjects in turn; what takes more than ten seconds runs once. Every subject that finds the minimum
 cut must find the same value. The study is 1,000 designs of the largest committed profile, on two
@@ -25,13 +25,12 @@ import dse
 from dse.study.catalog import find_catalog, load_catalog
 from objectives.partition import (
     Workloads,
-    area_front,
     best_partition,
     greedy_partition,
     make_problem,
     optimal,
 )
-from objectives.partition.cut import minimum_cut, nested_groups
+from objectives.partition.cut import minimum_cut
 from objectives.partition.milp import solve_program
 from objectives.partition.problem import PartitionProblem
 
@@ -79,7 +78,6 @@ def subjects(problem: PartitionProblem) -> dict[str, Callable[[], float]]:
         "cut, HiGHS": lambda: problem.value(solve_program(problem, np.inf).chosen),
         f"greedy, area {SIZE}": lambda: greedy_partition(problem, SIZE).change,
         f"optimum, area {SIZE}": lambda: best_partition(problem, SIZE).change,
-        "hull of the front": lambda: problem.value(nested_groups(problem)[-1]),
     }
 
 
@@ -106,18 +104,6 @@ def solvers() -> None:
         times = medians(subjects(problem), RUNS)
         for name, seconds in times.items():
             print(f"  {name:28} {1e3 * seconds:9.1f} ms  {seconds / times['cut']:7.1f} x the cut")
-        if blocks < 2000:
-            began = time.process_time()
-            points = len(area_front(problem).area)
-            print(f"  front, {points} points: {time.process_time() - began:.2f} s")
-
-
-def fronts() -> None:
-    program = Workloads.load(PROFILE).graphs[0][0]
-    problem = make_problem(program, organisation("SL2+"))
-    began = time.process_time()
-    points = len(area_front(problem).area)
-    print(f"front of jpeg: {points} points, {time.process_time() - began:.1f} s")
 
 
 def study(workers: int = 2) -> None:
@@ -158,5 +144,5 @@ def proven(values: dict[str, list[float]]) -> int:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["solvers", "fronts", "study"]:
-        {"solvers": solvers, "fronts": fronts, "study": study}[name]()
+    for name in sys.argv[1:] or ["solvers", "study"]:
+        {"solvers": solvers, "study": study}[name]()

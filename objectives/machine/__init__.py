@@ -2,7 +2,7 @@
 
 Modules:
 
-* ``quantities``: quantities that one model gives and another takes, and records of built engines;
+* ``quantities``: quantities that one model gives and another takes;
 * ``engine``: the lanes of a C-slowed engine (records of stages and elements): their number, clock,
   data rate and area;
 * ``calls``: requests, the link, turnaround and interval; LogCA's terms of one call on an interface

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, TypeAlias
 
 from dse.model import Floats, Quantity
 
@@ -85,72 +85,3 @@ StreamInterval: TypeAlias = Annotated[
         typical=(100, 1e5),
     ),
 ]
-EngineTimeAlone: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle",
-        "mean time at the engine of a call that finds no earlier one",
-        low=0,
-        better="lower",
-        typical=(10, 1e5),
-    ),
-]
-EngineTime: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle",
-        "mean time of a call at the engine under load",
-        low=0,
-        better="lower",
-        typical=(10, 1e5),
-    ),
-]
-
-# ----------------------------------------------------------------- an engine as it was once built
-
-EngineClock: TypeAlias = Annotated[
-    Floats, Quantity("Hz", "clock of the engine", above=0, better="higher", typical=(5e7, 5e8))
-]
-ClocksPerElement: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "clocks of the engine from one element of a call to the next",
-        above=0,
-        better="lower",
-        typical=(1, 100),
-    ),
-]
-
-
-class BuiltEngine(NamedTuple):
-    """The clock of a built engine, and its clocks from one element of a call to the next."""
-
-    engine_clock: EngineClock
-    clocks_per_element: ClocksPerElement
-
-
-def _count(about: str, unit: str = "1") -> Quantity:
-    return Quantity(unit, about, low=0, better="lower")
-
-
-class NativeResources(NamedTuple):
-    """The resources of a built engine in the units of its device.
-
-    None of them converts to another. A study that compares devices gives its own factors.
-    """
-
-    area_alm: Annotated[Floats, _count("area in Intel's adaptive logic modules", "ALM")]
-    area_lut4: Annotated[Floats, _count("area in 4-input LUTs", "LUT4")]
-    logic_elements: Annotated[Floats, _count("4-input LUTs with a flip-flop, of Intel's Cyclone")]
-    slices: Annotated[Floats, _count("occupied slices of Xilinx' devices", "slice")]
-    area_gates: Annotated[Floats, _count("area in gates of an ASIC", "GE")]
-    area_silicon: Annotated[Floats, _count("area of silicon", "m**2")]
-    process_node: Annotated[Floats, Quantity("m", "node of the silicon process", above=0)]
-    flip_flops: Annotated[Floats, _count("flip-flops", "FF")]
-    block_rams: Annotated[Floats, _count("block RAMs, in the device's own size")]
-    ultra_rams: Annotated[Floats, _count("UltraRAM blocks of 288 Kibit")]
-    dsp_blocks: Annotated[Floats, _count("multiplier blocks, of the device's own kind")]
-    printed_data_rate: Annotated[
-        Floats, Quantity("B/s", "data rate in bulk that the source prints", above=0)
-    ]

@@ -1,19 +1,14 @@
-"""Minimum cuts: the best partition with no bound on area, and the best ones as area gets a price.
+"""Minimum cuts: the best partition with no bound on area, or with a price on area.
 
 A block on the CPU is on the source's side. A set of blocks has two additional nodes: the first is
 on the accelerator if any block of the set is, the second if all are. Two blocks only need an arc.
 Costs are whole numbers. A cut is therefore exact: times of 10⁹ cycles and small differences fit
 together.
-
-With a price on area, the moved blocks only become fewer as the price rises: the sets are nested,
-as each block's cost rises with it (Gallo, Grigoriadis, Tarjan, SIAM J. Computing 18(1), 1989).
-The area–time hull is therefore a sequence of groups of blocks, found by halving.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,37 +104,6 @@ def _whole(values: Array, scale: int) -> Indices:
 def minimum_cut(problem: PartitionProblem) -> NDArray[np.bool_]:
     """Return the nodes of the optimum with no bound on area, the fewest that reach it."""
     return IntegerProblem(problem).cut()
-
-
-def nested_groups(problem: PartitionProblem) -> list[NDArray[np.bool_]]:
-    """Return the sets on the hull of area against time, from the smallest to the largest.
-
-    The first is empty, the last is :func:`minimum_cut`. Each is optimal for its area; the straight
-    line between two neighbours bounds the time of every area between them from below.
-    """
-    best = minimum_cut(problem)
-    sets = [np.zeros(len(problem), bool)]
-    for group in _split(problem.restricted(best), np.flatnonzero(best)):
-        grown = sets[-1].copy()
-        grown[group] = True
-        sets.append(grown)
-    return sets
-
-
-def _split(problem: PartitionProblem, nodes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-    """Cut nodes, which pay together, into groups of falling gain for each unit of area."""
-    if len(nodes) == 0:
-        return []
-    whole = IntegerProblem(problem)
-    everything = np.ones(len(problem), bool)
-    gain, area = -whole.value(everything), int(problem.area.sum())
-    part = whole.cut(area, gain)
-    if not part.any() or part.all():
-        return [nodes]
-    return [
-        *_split(problem.restricted(part), nodes[part]),
-        *_split(problem.beyond(part), nodes[~part]),
-    ]
 
 
 # ------------------------------------------------------------------------------------ maximum flows

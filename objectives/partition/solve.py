@@ -1,4 +1,4 @@
-"""The best partition within an area, the paper's, and the front of speedup against area."""
+"""The best partition within an area, and the paper's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectives.partition.branch import LARGE, BranchSearch
-from objectives.partition.cut import bound_rounding, minimum_cut, nested_groups, reduce_problem
+from objectives.partition.cut import bound_rounding, minimum_cut, reduce_problem
 from objectives.partition.graph import Graph
 from objectives.partition.milp import PROVEN, solve_program
 from objectives.partition.problem import PartitionProblem, greedy_choice, make_problem
@@ -27,17 +27,6 @@ class Partition(NamedTuple):
     """No partition within the size changes the time to less: equal to `change` if proven."""
     resolution: float = 0.0
     """The precision of the proof in cycles: rounding may hide smaller changes."""
-
-
-class AreaFront(NamedTuple):
-    """Partitions that no other dominates in area and time, by rising area; the first moves none."""
-
-    area: NDArray[np.int64]
-    """Instructions on the accelerator, shape (points,)."""
-    change: NDArray[np.float64]
-    """Of the time, in cycles, shape (points,)."""
-    moved: NDArray[np.bool_]
-    """Which blocks of the graph, shape (points, blocks)."""
 
 
 def greedy_partition(problem: PartitionProblem, size: float) -> Partition:
@@ -72,26 +61,6 @@ def best_partition(
     value = few.value(chosen)
     lost += PROVEN * few.magnitude
     return Partition(few.moved(chosen), value, min(solved.bound, value), lost)
-
-
-def area_front(problem: PartitionProblem, sizes: tuple[float, ...] | None = None) -> AreaFront:
-    """Return the convex hull of area against time, and the best partitions at some areas.
-
-    `sizes` are the areas at which to find the best partition besides; twelve by default.
-    """
-    hull = nested_groups(problem)
-    most = float(problem.area[hull[-1]].sum())
-    if sizes is None:
-        sizes = tuple(np.unique(np.geomspace(8.0, most, 13).round())[:-1]) if most > 8 else ()
-    moved = [problem.moved(chosen) for chosen in hull]
-    moved += [best_partition(problem, size).moved for size in sizes if size < most]
-    chosen = [problem.chosen(each) for each in moved]
-    area = np.array([int(problem.area[c].sum()) for c in chosen])
-    change = np.array([problem.value(c) for c in chosen])
-    order = np.lexsort((change, area))
-    least = np.minimum.accumulate(change[order])
-    kept = order[np.concatenate([[True], change[order][1:] < least[:-1]])]
-    return AreaFront(area[kept], change[kept], np.stack(moved)[kept])
 
 
 # ------------------------------------------------------------------- partitions that are used again

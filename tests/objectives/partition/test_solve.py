@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import networkx as nx
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from objectives.partition import branch
-from objectives.partition.cut import minimum_cut, nested_groups, reduce_problem
+from objectives.partition.cut import minimum_cut, reduce_problem
 from objectives.partition.decisions import decide_moves
 from objectives.partition.estimate import estimate, memory_latencies
 from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
@@ -19,7 +18,7 @@ from objectives.partition.milp import solve_program
 from objectives.partition.model import optimal
 from objectives.partition.problem import PartitionProblem, make_problem
 from objectives.partition.quantities import Architecture, Workloads
-from objectives.partition.solve import area_front, best_partition, greedy_partition
+from objectives.partition.solve import best_partition, greedy_partition
 from tests.partition_examples import organisation, random_program, some_architecture
 
 
@@ -193,42 +192,6 @@ def test_the_smallest_of_equal_cuts_is_taken() -> None:
     cost, ones = np.array([0.0, -1.0, 0.0]), np.ones(3, np.int64)
     problem = PartitionProblem(cost, ones, nobody, nobody, none, none, np.arange(3))
     assert minimum_cut(problem).tolist() == [False, True, False]
-
-
-def test_the_front_at_every_size_is_that_of_all_subsets() -> None:
-    rng = np.random.default_rng(5)
-    for seed in range(3):
-        graph = random_program(10, seed)
-        a = some_architecture(rng)
-        problem = make_problem(graph, a)
-        mappings = every_mapping(graph)
-        area, change = mappings @ graph.area, times(graph, mappings, a)
-        change -= change[0]
-        found = area_front(problem, sizes=tuple(np.arange(1.0, area.max())))
-        rounding = 1e-9 * problem.magnitude
-        assert found.area[0] == 0 and np.all(np.diff(found.area) > 0)
-        assert np.all(np.diff(found.change) < 0)
-        for size in range(int(area.max()) + 1):  # a front is the best time for each area
-            point = np.flatnonzero(found.area <= size)[-1]
-            assert found.change[point] == pytest.approx(change[area <= size].min(), abs=rounding)
-
-
-def test_the_hull_bounds_the_front_and_its_points_are_on_it() -> None:
-    graph = random_program(40, 3)
-    problem = make_problem(graph, organisation("SL2+"))
-    sets = nested_groups(problem)
-    area = [int(problem.area[chosen].sum()) for chosen in sets]
-    change = [problem.value(chosen) for chosen in sets]
-    assert len(sets) > 5 and not sets[0].any()
-    assert all(np.all(a <= b) for a, b in itertools.pairwise(sets))
-    assert np.all(np.diff(np.diff(change) / np.diff(area)) >= -1e-9)
-    for size in np.linspace(0, area[-1], 25).round():
-        best = best_partition(problem, size).change
-        assert best >= np.interp(size, area, change) - 1e-6
-    for size, value in zip(area, change, strict=True):
-        assert best_partition(problem, size).change == pytest.approx(value)
-    filled = area_front(problem, sizes=(17.0, 44.0))
-    assert set(area) <= set(filled.area.tolist())
 
 
 def test_a_search_that_is_cut_short_says_what_is_not_proven() -> None:

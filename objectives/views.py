@@ -2,15 +2,14 @@
 
 The models of ``communication``, ``offload`` and ``partition`` differ in three assumptions: who
 waits, which memory has the data, and the cost of a call. :class:`Assumptions` has all of them, and
-:func:`estimate_speedups` gives each model its part. If the assumptions are made equal
-(:func:`equal_assumptions`), the models give the same speedup. docs/explanation/questions.md has the
-comparison.
+:func:`estimate_speedups` gives each model its part. If the assumptions are made equal,
+the models give the same speedup. docs/explanation/questions.md has the comparison.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -35,9 +34,6 @@ from objectives.partition.quantities import Profiles, Workloads
 from objectives.quantities import Workload
 
 # ------------------------------------------------------------------------------------ assumptions
-
-_TINY = 1e-9
-"""In place of 0, for a time that a model requires to be positive."""
 
 
 @dataclass(frozen=True)
@@ -78,27 +74,6 @@ ASSUMED = Assumptions(
 """The assumptions of the drafts."""
 
 
-def equal_assumptions(assumed: Assumptions) -> Assumptions:
-    """Return the assumptions that all three models can make.
-
-    A call has one cost, half of it in each direction. Memory and registers take no time, and the
-    clock of the engine has no effect. Every instruction takes the same time.
-    """
-    setting = replace(assumed.setting, byte_time=0.0, latency_per_byte=0.0)
-    architecture = Architecture(
-        cpu_instruction_time=setting.instruction_time,
-        accelerator_instruction_time=setting.instruction_time / setting.computation_factor,
-        accelerator_cast_cost=1.0,
-        control_latency=(setting.overhead + setting.latency) / 2.0,
-        register_push_latency=0.0,
-        register_pull_latency=0.0,
-        level1_latency=0.0,
-        level2_latency=0.0,
-        memory_latency=0.0,
-    )
-    return Assumptions(setting, _TINY, architecture)
-
-
 # --------------------------------------------------------------------------------------- speedups
 
 
@@ -134,16 +109,7 @@ def estimate_speedups(
     )
 
 
-def with_every_instruction(program: Dataflow, graph: Graph) -> Dataflow:
-    """Return a program whose work is what ``partition`` counts, and none of it in a fixed order.
-
-    That is every instruction on registers; ``communication`` counts arithmetic and logic.
-    """
-    work = np.zeros(len(program.names))
-    place = [program.position(name) for name in graph.function]
-    np.add.at(work, place, graph.operations.sum(axis=1))
-    tree = replace(program.tree, computation=program.tree.own_share * work[program.tree.function])
-    return replace(program, computation=work, tree=tree, chains=(), critical_path=None)
+_SELDOM = 1e-9  # in place of no runs a second
 
 
 def _of_a_thread(
@@ -156,7 +122,7 @@ def _of_a_thread(
         computation_factor=setting.computation_factor,
         communication_factor=setting.communication_factor,
         keeps_data=setting.keeps_data,
-        run_rate=_TINY,
+        run_rate=_SELDOM,
         clock_period=clock_period,
         instruction_area=0.0,
         instruction_time=setting.instruction_time,
@@ -166,7 +132,7 @@ def _of_a_thread(
     engine = calls.lane_elements * clock_period
     interval = setting.overhead + setting.latency + link + engine
     given = calls.calls_per_run, interval, calls.host_rest_time, calls.host_run_time
-    return float(program_run(*given, run_rate=_TINY).speedup)
+    return float(program_run(*given, run_rate=_SELDOM).speedup)
 
 
 def _functions_below(program: Dataflow, nodes: Sequence[int]) -> set[str]:

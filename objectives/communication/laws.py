@@ -91,11 +91,6 @@ class Law:
         pairs = zip(self.terms, self.coefficients, strict=True)
         return np.asarray(sum((float(c) * t.at(n) for t, c in pairs), np.zeros(np.shape(n))))
 
-    @property
-    def leading(self) -> Term:
-        """The term that grows fastest; the constant if there is none."""
-        return self.terms[-1] if self.terms else TERMS[0]
-
 
 def fit_law(sizes: Sequence[int], counts: Sequence[int]) -> Law:
     """Find the law of a count: exact if there is one, else the best fit.
@@ -288,11 +283,6 @@ def write_law(law: Law, notation: Notation | None = None) -> str:
     return f"≈ {_joined(pieces)} (within {law.residual:.2g} of the count)"
 
 
-def leading_term(law: Law, notation: Notation | None = None) -> str:
-    """Return only the leading term, without its coefficient: ``"1"``, ``"n"``, ``"n·log2(n)"``."""
-    return _factor(law.leading, notation or Notation()) or "1"
-
-
 def _pieces(law: Law, style: Notation) -> list[_Piece]:
     pairs = dict(zip(law.terms, law.coefficients, strict=True))
     pieces: list[_Piece] = []
@@ -401,7 +391,7 @@ def fit_dataflow_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> di
 
 
 def law_table(laws: dict[Count, Law], notation: Notation | None = None) -> pd.DataFrame:
-    """Return laws as a table: what, from, to, law, growth, exact, residual, held out.
+    """Return laws as a table: what, from, to, law, exact, residual, held out.
 
     `notation` is of bytes; other counts are written in instructions and calls.
     """
@@ -411,7 +401,6 @@ def law_table(laws: dict[Count, Law], notation: Notation | None = None) -> pd.Da
     for count, law in laws.items():
         own = style._replace(unit=units.get(count.what, style.unit))
         names = {"what": count.what, "from": count.source, "to": count.target}
-        text = {"law": write_law(law, own), "growth": leading_term(law, own)}
         error = {"exact": law.exact, "residual": law.residual, "held out": law.held_out}
-        rows.append(names | text | error)
+        rows.append(names | {"law": write_law(law, own)} | error)
     return pd.DataFrame(rows)

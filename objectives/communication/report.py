@@ -246,7 +246,7 @@ def scaling(study: Study, result: StudyResult) -> Section:
             flow_picture(f"{name}, n = {largest}", runs[largest], laws),
             Table(
                 f"{name}: laws in n, the number at the end of the profile's name",
-                table.drop(columns="growth"),
+                table,
                 "Exact: it gives every run's number to the last unit, the largest size included.",
             ),
         ]

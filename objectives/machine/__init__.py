@@ -10,11 +10,8 @@ Modules:
 * ``area``: the total area of a machine or a chip, and the memory of calls in flight.
 """
 
-from objectives.machine.area import Area, CallBuffers, ChipArea, call_buffers, chip_area, total_area
+from objectives.machine.area import call_buffers, chip_area, total_area
 from objectives.machine.calls import (
-    InterfaceTerms,
-    Link,
-    Requests,
     call_interval,
     interface_terms,
     link,
@@ -23,8 +20,6 @@ from objectives.machine.calls import (
     turnaround,
 )
 from objectives.machine.engine import (
-    Engine,
-    LanesFor,
     engine,
     engine_clock,
     engine_rate,
@@ -33,14 +28,6 @@ from objectives.machine.engine import (
 )
 
 __all__ = [
-    "Area",
-    "CallBuffers",
-    "ChipArea",
-    "Engine",
-    "InterfaceTerms",
-    "LanesFor",
-    "Link",
-    "Requests",
     "call_buffers",
     "call_interval",
     "chip_area",

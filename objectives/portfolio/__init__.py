@@ -10,10 +10,6 @@ Modules:
 """
 
 from objectives.portfolio.kernel import (
-    CallCosts,
-    EngineQueue,
-    KernelArea,
-    KernelLoads,
     call_costs,
     engine_demand,
     engine_queue,
@@ -26,9 +22,6 @@ from objectives.portfolio.kernel import (
     shared_engine_queue,
 )
 from objectives.portfolio.shared import (
-    HostUse,
-    LinkQueue,
-    Mix,
     host_queue,
     host_use,
     link_queue,
@@ -38,13 +31,6 @@ from objectives.portfolio.shared import (
 )
 
 __all__ = [
-    "CallCosts",
-    "EngineQueue",
-    "HostUse",
-    "KernelArea",
-    "KernelLoads",
-    "LinkQueue",
-    "Mix",
     "call_costs",
     "engine_demand",
     "engine_queue",

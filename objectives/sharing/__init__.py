@@ -34,7 +34,6 @@ from objectives.sharing.calls import call_latency, call_service
 from objectives.sharing.pace import stream_interval
 from objectives.sharing.schedule import printed_latency
 from objectives.sharing.simulation import (
-    SimulatedLatency,
     departure_clocks,
     simulate,
     simulated_latency,
@@ -49,7 +48,6 @@ from objectives.sharing.slots import call_slots, context_store, engine_count, la
 
 __all__ = [
     "RoundRobin",
-    "SimulatedLatency",
     "best_schedule_period",
     "call_crossing",
     "call_latency",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,19 +14,43 @@ from dse.profile.document import Profile
 from objectives.communication import load_dataflow
 from objectives.communication.dataflow import Dataflow
 from objectives.drafts import communication
-from objectives.partition import Workloads
+from objectives.partition import Architecture, Workloads
 from objectives.partition.estimate import cpu_time
+from objectives.partition.graph import Graph
 from objectives.views import (
     ASSUMED,
+    Assumptions,
     Speedups,
     cached_run,
-    equal_assumptions,
     estimate_speedups,
     questions,
-    with_every_instruction,
 )
 
 PROFILES = Path(__file__).parents[2] / "studies" / "profiles"
+
+
+def equal_assumptions() -> Assumptions:
+    """Return what all three models can assume.
+
+    A call has one cost, half of it in each direction. Memory and registers take no time, and the
+    clock of the engine has no effect. Every instruction takes the same time.
+    """
+    setting = replace(ASSUMED.setting, byte_time=0.0, latency_per_byte=0.0)
+    speed = setting.instruction_time / setting.computation_factor
+    control = (setting.overhead + setting.latency) / 2.0
+    free = dict.fromkeys(["register_push_latency", "register_pull_latency", "memory_latency"], 0.0)
+    free |= {"level1_latency": 0.0, "level2_latency": 0.0, "accelerator_cast_cost": 1.0}
+    architecture = Architecture(accelerator_instruction_time=speed, control_latency=control, **free)
+    return Assumptions(setting, 1e-9, architecture)
+
+
+def with_every_instruction(program: Dataflow, graph: Graph) -> Dataflow:
+    """Return a program whose work is what ``partition`` counts, and none of it in a fixed order."""
+    work = np.zeros(len(program.names))
+    place = [program.position(name) for name in graph.function]
+    np.add.at(work, place, graph.operations.sum(axis=1))
+    tree = replace(program.tree, computation=program.tree.own_share * work[program.tree.function])
+    return replace(program, computation=work, tree=tree, chains=(), critical_path=None)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +67,7 @@ def test_equal_assumptions_give_equal_answers(name: str, functions: tuple[str, .
     path = PROFILES / f"{name}.json"
     program, graph = load_dataflow(path), Workloads.load(path).graphs[0][0]
     same = with_every_instruction(program, graph)
-    equal = estimate_speedups(same, graph, functions, equal_assumptions(ASSUMED))
+    equal = estimate_speedups(same, graph, functions, equal_assumptions())
     # worked out from the blocks: the rest of the program, the accelerator, and its calls
     work = graph.operations.sum(axis=1)
     below = {f for f in graph.function if any(f in _callees(program, each) for each in functions)}

@@ -192,21 +192,11 @@ def host_speedup(
     gives it to the engine. Speedup may therefore rise or fall with it, as with the threading.
     Where S rises with A (Sync), it does so by less than A; it falls with α by less than α rises.
 
-    Parameters
-    ----------
-    work : Work
-        α [1] and n/C [call/cycle], both of one core that does all itself: n calls of the kernel
-        while it spends C cycles.
-    dispatch : Dispatch
-        o0 and L of an offload [cycle], which the core spends whatever the threading.
-    threading, acceleration, cores_per_engine : array_like
-        0 Sync, 1 Sync-OS, 2 Async; A, which may be infinite; the cores, all of them busy.
-    queue_time : array_like
-        Q [cycle]; the wait of the core itself, not the wait of an offload while the core works.
-    switch_time : array_like
-        o1 [cycle]: all time that the core loses to switches because of one offload, with the cache
-        misses that follow. It is counted once. A thread that blocks switches away and
-        back: if one switch was measured, give two of them. Only in Sync-OS.
+    α and n/C are of one core that does all itself: n calls of the kernel while it spends C cycles.
+    The core spends o0 and L whatever the threading. A may be infinite. Q is the wait of the core
+    itself, not the wait of an offload while the core works. o1 is all time that the core loses to
+    switches because of one offload in Sync-OS, with the cache misses that follow. It is counted
+    once. A thread that blocks switches away and back: if one switch was measured, give two of them.
 
     Half of the time in a kernel that an engine does ten times as fast, in calls of 1,000 cycles:
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.logca import InterfaceCosts
-from objectives.power_law import acceleration_gain, crossings, to_arrays
+from objectives.power_law import acceleration_gain, broadcast_alike, crossings, to_arrays
 from objectives.quantities import Acceleration, Granularity, Kernel, Lanes
 
 
@@ -211,7 +211,7 @@ def call_energy(
         _product(powers.interface_energy_per_byte, size),
     )
     total = parts[0] + parts[1] + parts[2] + parts[3] + parts[4]
-    return CallEnergy(total[()], *(np.broadcast_to(x, total.shape).copy()[()] for x in parts))
+    return CallEnergy(*broadcast_alike((total, *parts)))
 
 
 @model
@@ -325,12 +325,6 @@ def energy(
 
     Powers of the engine are per lane. If the engine is not modelled by its lanes, they are of the
     whole engine. Only the break-even needs LogCA's interface, kernel and acceleration.
-
-    Returns
-    -------
-    Energy
-        The outputs of :func:`host_energy`, :func:`call_energy`, :func:`greenup`, :func:`merits`
-        and :func:`energy_break_even`.
     """
 
 

@@ -74,16 +74,8 @@ def crossings(
 ) -> tuple[Array, Array]:
     """Return the bounds of the interval of granularities where the gain covers the interface.
 
-    Parameters
-    ----------
-    gain : ndarray
-        Of each byte**β: see :func:`acceleration_gain`.
-    interface : tuple of array_like
-        Overhead o and latency L of a call, latency per byte l.
-    complexity : array_like
-        The exponent β.
-    saved : array_like
-        The gain of a call, whatever its size.
+    `gain` is of each byte**β (:func:`acceleration_gain`), `saved` of a call, whatever its size.
+    `interface` has overhead o and latency L of a call, and the latency per byte l.
     """
     o, fixed, per_byte, b, s = to_arrays(*interface, complexity, saved)
     cost = o if is_number(fixed, 0.0) else np.asarray(o + fixed)
@@ -98,23 +90,11 @@ def solve_interval(
 ) -> tuple[Array, Array]:
     """Return the bounds of the interval of g > 0 where ``gain g**complexity ≥ per_byte g + fixed``.
 
-    Parameters
-    ----------
-    gain, fixed : ndarray
-        Any number.
-    per_byte : ndarray
-        Not negative.
-    complexity : ndarray
-        Positive.
-
-    Returns
-    -------
-    lower, upper : ndarray
-        In the shape that the four broadcast to. Both are inf if there is no such g; `lower` is 0
-        if the condition holds from the smallest g on, `upper` is inf if it holds for ever
-        (if it is inf for all elements it may be a read-only view). If `fixed` is negative and
-        β > 1, the condition may hold again at larger g: `upper` is then the end of the first part.
-        An end beyond the range of floats saturates to 0 or inf.
+    `per_byte` is not negative, `complexity` positive. Both bounds are inf if there is no such g;
+    `lower` is 0 if the condition holds from the smallest g on, `upper` is inf if it holds for ever
+    (if it is inf for all elements it may be a read-only view). If `fixed` is negative and β > 1,
+    the condition may hold again at larger g: `upper` is then the end of the first part. An end
+    beyond the range of floats saturates to 0 or inf.
     """
     if (fixed < 0.0).any():
         lower, upper = solve_interval(gain, per_byte, np.maximum(fixed, 0.0), complexity)
@@ -257,14 +237,3 @@ def _left_root(offset: Array, exponent: Array, beyond: Array, start: Array) -> A
         y = y + step
         root[at] = y
     return root
-
-
-__all__ = [
-    "acceleration_gain",
-    "crossings",
-    "entropy",
-    "is_number",
-    "power",
-    "solve_interval",
-    "to_arrays",
-]

@@ -205,6 +205,10 @@ CLOCK_PERIOD = Quantity(
     "s", "clock period of the engine", "t_CLK", above=0, better="lower", typical=(1e-9, 1e-7)
 )
 ClockPeriod: TypeAlias = Annotated[Floats, CLOCK_PERIOD]
+ClockCycles: TypeAlias = Annotated[
+    Floats,
+    Quantity("cycle", "clock period of the engine", above=0, better="lower", typical=(1, 100)),
+]
 LANES = Quantity("1", "copies of the pipeline", low=1, integer=True, typical=(1, 16))
 Lanes: TypeAlias = Annotated[Floats, LANES]
 ENGINES = Quantity("1", "engines on the chip", low=1, integer=True, typical=(1, 16))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array, Floats
+from objectives.power_law import to_arrays
 
 Complex: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 
@@ -24,27 +25,16 @@ ROUNDING = float(np.finfo(np.float64).eps)
 def constant_service_wait(load: Floats, servers: Floats = 1.0) -> Array:
     """Return the mean wait of M/D/q over the service time; inf from a load of 1 on.
 
-    Parameters
-    ----------
-    load : array_like
-        Arrivals in one service time over `servers`.
-    servers : array_like
-        q, whole numbers of at least 1.
-
-    Returns
-    -------
-    ndarray
-        ``E[L] / (qρ)`` with ``E[L] = ((qρ)² − q(q − 1)) / (2q(1 − ρ)) + Σ 1/(1 − z_k)`` over the
-        q − 1 zeros other than 1; for one server ``ρ / (2(1 − ρ))``.
+    The load ρ is the arrivals in one service time over the q `servers`. The wait is
+    ``E[L] / (qρ)`` with ``E[L] = ((qρ)² − q(q − 1)) / (2q(1 − ρ)) + Σ 1/(1 − z_k)`` over the q − 1
+    zeros other than 1; for one server ``ρ / (2(1 − ρ))``.
 
     >>> constant_service_wait(np.array([0.5, 1.0]))
     array([0.5, inf])
     >>> float(constant_service_wait(0.5, 2))
     0.1767
     """
-    load, servers = np.broadcast_arrays(
-        np.asarray(load, dtype=np.float64), np.asarray(servers, dtype=np.float64)
-    )
+    load, servers = np.broadcast_arrays(*to_arrays(load, servers))
     with np.errstate(all="ignore"):
         wait = np.where(load < 1, load / (2 * (1 - load)), np.where(np.isnan(load), load, np.inf))
     shared = (servers > 1) & (load > 0) & (load < 1)
@@ -55,17 +45,8 @@ def constant_service_wait(load: Floats, servers: Floats = 1.0) -> Array:
 def mixed_service_wait(load: Floats, moment: Floats) -> Array:
     """Return the mean wait of M/G/1; inf from a load of 1 on.
 
-    Parameters
-    ----------
-    load : array_like
-        Σ rate · time over the kinds of calls.
-    moment : array_like
-        Σ rate · time² [s].
-
-    Returns
-    -------
-    ndarray
-        ``moment / 2(1 − load)`` [s] (Pollaczek and Khinchine).
+    ``moment / 2(1 − load)`` [s] (Pollaczek and Khinchine), with load Σ rate · time and moment
+    Σ rate · time² [s] over the kinds of calls.
 
     >>> float(mixed_service_wait(0.5, 0.25e-3))
     0.0003
@@ -79,37 +60,29 @@ def mixed_service_wait(load: Floats, moment: Floats) -> Array:
 def pooled_wait(load: Floats, moment: Floats, servers: Floats) -> Array:
     """Return the mean wait of M/G/c, approximately; inf from a load of c on.
 
-    Parameters
-    ----------
-    load, moment : array_like
-        As for :func:`mixed_service_wait`, of all servers together.
-    servers : array_like
-        c, whole numbers of at least 1.
-
-    Returns
-    -------
-    ndarray
-        ``C(c, a) / (c − a) · moment / 2a`` with the load a and Erlang's C: the wait of M/M/c times
-        (1 + v²) / 2, v the coefficient of variation (A. O. Allen, Probability, Statistics and
-        Queueing Theory, 1990, section 5.3; Allen and Cunneen). It is exact for c = 1 and for
-        exponential times.
+    ``C(c, a) / (c − a) · moment / 2a`` with Erlang's C; load a and moment are as for
+    :func:`mixed_service_wait`, of all c servers together. This is the wait of M/M/c times
+    (1 + v²) / 2, v the coefficient of variation (A. O. Allen, Probability, Statistics and Queueing
+    Theory, 1990, section 5.3; Allen and Cunneen): exact for c = 1 and for exponential times.
 
     >>> float(pooled_wait(0.5, 0.5, 1)), float(pooled_wait(1.0, 2.0, 2))
     (0.5, 0.3333)
     """
-    load, moment, servers = np.broadcast_arrays(
-        *(np.asarray(values, dtype=np.float64) for values in (load, moment, servers))
-    )
-    from scipy.special import gammaincc, gammaln  # slow to import
-
+    load, moment, servers = np.broadcast_arrays(*to_arrays(load, moment, servers))
     with np.errstate(all="ignore"):
-        # Erlang's B: the Poisson probability of c over that of at most c.
-        blocking = np.exp(servers * np.log(load) - load - gammaln(servers + 1))
-        blocking /= gammaincc(servers + 1, load)
+        blocking = blocking_probability(load, servers)
         waiting = servers * blocking / (servers - load * (1 - blocking))
         wait = waiting / load * moment / (2 * (servers - load))
         wait = np.where(load == 0, np.where(servers > 1, 0.0, moment / 2), wait)
         return np.where(load >= servers, np.inf, wait)[()]
+
+
+def blocking_probability(load: Array, servers: Array) -> Array:
+    """Return Erlang's B: the Poisson probability of c over that of at most c."""
+    from scipy.special import gammaincc, gammaln  # slow to import: a study of slots never does
+
+    poisson = np.exp(servers * np.log(load) - load - gammaln(servers + 1))
+    return np.asarray(poisson / gammaincc(servers + 1, load))
 
 
 def _shared_wait(load: Array, servers: Array) -> Array:

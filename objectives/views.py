@@ -38,21 +38,14 @@ from objectives.quantities import Workload
 
 @dataclass(frozen=True)
 class Assumptions:
-    """The assumptions of the three models about a host and its accelerator.
-
-    Parameters
-    ----------
-    setting : Setting
-        Of ``communication``; ``offload`` has the same costs. Cycles of the host.
-    clock_period : float
-        Of the engine that threads share, in cycles of the host.
-    architecture : Architecture
-        Of ``partition``: two cores with caches.
-    """
+    """The assumptions of the three models about a host and its accelerator."""
 
     setting: Setting
+    """Of ``communication``; ``offload`` has the same costs. Cycles of the host."""
     clock_period: float
+    """Of the engine that threads share, in cycles of the host."""
     architecture: Architecture
+    """Of ``partition``: two cores with caches."""
 
 
 ASSUMED = Assumptions(
@@ -93,12 +86,7 @@ def estimate_speedups(
 ) -> Speedups:
     """Return the speedups of a program if these functions and their callees are in hardware.
 
-    Parameters
-    ----------
-    program : Dataflow
-        The functions are among its candidates.
-    graph : Graph
-        The blocks of the same program.
+    The functions are among its candidates; `graph` has the blocks of the same program.
     """
     nodes = outermost_contexts(program, [program.position(name) for name in functions])
     setting = assumed.setting

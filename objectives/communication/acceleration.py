@@ -312,21 +312,12 @@ def offload_functions(
 
     The outputs are from :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`; NaN
     if a selection or a workload names what is not there. Bytes and areas are NaN if the source of a
-    profile does not count them. The quantities declare units and
-    domains; factors may be infinite.
+    profile does not count them. Factors may be infinite.
 
-    Parameters
-    ----------
-    dataflow : Dataflows
-        The programs; in a study the path of a profile or of a folder. `workload` is one of them.
-    selection : array_like
-        The accelerated candidates: bit k is for ``dataflow.candidates[k]``, the functions by
-        computation with everything called. A function below an accelerated one belongs to it.
-        ``dataflow.selection(names)`` gives the number, ``dataflow.chosen(number)`` the names.
-    accelerators : Accelerators
-        With `keeps_data` the store of an accelerator holds all that it touches in the run.
-    areas, costs : AreaCosts, Costs
-        A call and the medium cost as in LogCA; `medium_factor` divides `latency_per_byte`.
+    In a study `dataflow` is the path of a profile or of a folder, and `workload` one of its
+    programs. Bit k of a selection is for ``dataflow.candidates[k]``, the functions by computation
+    with everything called; a function below an accelerated one belongs to it.
+    ``dataflow.selection(names)`` gives the number, ``dataflow.chosen(number)`` the names.
     """
 
 

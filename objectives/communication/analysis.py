@@ -129,11 +129,8 @@ def speedups(
 ) -> pd.DataFrame:
     """Return the speedup of accelerating functions, together if several are named (Figure 10).
 
-    Returns
-    -------
-    DataFrame
-        A row for each factor by which accelerators compute and reach their stores faster, a column
-        for each choice. With `shared_store` the accelerators of a choice share one store.
+    A row for each factor by which accelerators compute and reach their stores faster, a column for
+    each choice. With `shared_store` the accelerators of a choice share one store.
     """
     f = np.asarray(factors, dtype=np.float64)
     machine = replace(setting or Setting(), shared_store=float(shared_store))

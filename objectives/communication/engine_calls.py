@@ -38,7 +38,7 @@ from objectives.communication.split import (
     place_traffic,
 )
 from objectives.power_law import broadcast_alike
-from objectives.quantities import CALL_RATE, ROUNDING, Workload, declare_speedup
+from objectives.quantities import CALL_RATE, ROUNDING, ClockCycles, Workload, declare_speedup
 
 RUN_RATE = Quantity(
     "1/s", "runs of the program that one stream asks for a second", above=0, typical=(0.1, 100)
@@ -84,10 +84,7 @@ def function_calls(
     selection: Selection,
     accelerators: Accelerators,
     run_rate: Annotated[Floats, RUN_RATE],
-    clock_period: Annotated[
-        Floats,
-        Quantity("cycle", "clock period of the engine", above=0, better="lower", typical=(1, 100)),
-    ],
+    clock_period: ClockCycles,
     instruction_area: InstructionArea,
     memory: StoreCosts,
     instruction_time: InstructionTime = 1.0,

@@ -95,18 +95,8 @@ class Law:
 def fit_law(sizes: Sequence[int], counts: Sequence[int]) -> Law:
     """Find the law of a count: exact if there is one, else the best fit.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Sizes n of the problem, each once, in any order; at least 3. An exact law may have two
-        terms with 5 sizes, three with 6, four with 7.
-    counts : sequence of int
-        The count at each size, at least 0.
-
-    Raises
-    ------
-    ValueError
-        If the sizes are too few, not positive or not different.
+    `sizes` of the problem are in any order; ValueError if they are fewer than 3, not positive or
+    not different. An exact law may have two terms with 5 sizes, three with 6, four with 7.
 
     >>> law = fit_law([64, 256, 1024, 4096, 16384], [272, 1040, 4112, 16400, 65552])
     >>> [(str(t.power), str(c)) for t, c in zip(law.terms, law.coefficients)], law.exact

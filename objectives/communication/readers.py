@@ -96,18 +96,8 @@ time in which the host executes so many instructions. Functions that walk lists 
 
 _STAYING_CALLS = frozenset(
     [
-        "sprintf",
-        "snprintf",
-        "vsprintf",
-        "vsnprintf",
-        "asprintf",
-        "vasprintf",
-        "sscanf",
-        "vsscanf",
-        "strtod",
-        "strtof",
-        "strtold",
-        "atof",
+        *("sprintf", "snprintf", "vsprintf", "vsnprintf", "asprintf", "vasprintf", "sscanf"),
+        *("vsscanf", "strtod", "strtof", "strtold", "atof"),
         *("qsort", "qsort_r", "bsearch", "rand", "rand_r", "random", "srand", "srandom"),
         *("drand48", "erand48", "lrand48", "nrand48", "mrand48", "jrand48", "srand48"),
     ]

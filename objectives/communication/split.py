@@ -76,19 +76,9 @@ class Work(NamedTuple):
 
 
 def outermost_contexts(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
-    """Return the contexts of these functions that are below no other of them.
+    """Return the contexts of functions that are below no other of them: positions in the tree.
 
-    Parameters
-    ----------
-    dataflow : Dataflow
-        The program.
-    functions : iterable of int
-        Positions in `dataflow.names`.
-
-    Returns
-    -------
-    tuple of int
-        Positions in `dataflow.tree`, in order.
+    `functions` are positions in `dataflow.names`.
     """
     tree, chosen = dataflow.tree, set(functions)
     inside: list[bool] = []
@@ -110,13 +100,6 @@ def split_work(dataflow: Dataflow, contexts: tuple[int, ...]) -> Work:
     Contexts of one function share its accelerator. A function that works for an accelerator and
     elsewhere has its bytes divided as its computation is: what enters and leaves a call, as its
     computation outside of that call, for which each call of the accelerator has an even part.
-
-    Parameters
-    ----------
-    dataflow : Dataflow
-        The program.
-    contexts : tuple of int
-        Positions in `dataflow.tree`, none below another.
     """
     tree, nodes = dataflow.tree, list(contexts)
     functions = sorted({int(tree.function[v]) for v in contexts})
@@ -161,12 +144,8 @@ def _outside(
 ) -> tuple[Array, Array]:
     """Return what of each accelerator is other calls than a given one, and of each function.
 
-    Returns
-    -------
-    ndarray, shape (units,)
-        The part of an accelerator's calls; 0 if it is called once.
-    ndarray, shape (n, units)
-        The part of a function's work that is outside of a call of an accelerator; 1 if it is none.
+    The part of an accelerator's calls, shape (units,), 0 if it is called once; and the part of a
+    function's work that is outside of a call of an accelerator, shape (n, units), 1 if it is none.
     """
     tree, calls = dataflow.tree, np.zeros(len(functions))
     places = [functions.index(int(tree.function[v])) for v in contexts]

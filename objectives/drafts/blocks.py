@@ -30,19 +30,8 @@ _TOLD = 20  # functions
 def partition(profile: Path, named: str, name: str) -> str:
     """Return a study of which basic blocks to move, and where accelerator and CPU share memory.
 
-    Parameters
-    ----------
-    profile : Path
-        Of one program, as ``dse profile`` writes it.
-    named : str
-        How the study names it: relative to the study's folder.
-    name : str
-        Of the study.
-
-    Raises
-    ------
-    InputError
-        If it is not a profile of one program with caches, or no block could move.
+    `named` is how the study `name` names the profile: relative to its folder. InputError if it is
+    not a profile of one program with caches, or no block could move.
     """
     check_one_program(profile)
     graph = Workloads.load(profile).graphs[0][0]

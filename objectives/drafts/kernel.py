@@ -31,20 +31,9 @@ def kernel(
     With engines it is a system of system.md: lanes, streams and a schedule, and areas. Without
     any, it is only LogCA, whose peak speedup represents the costs of an engine.
 
-    Parameters
-    ----------
-    name : str
-        Of the study.
-    kernel, host : (str, str)
-        A catalog entry, and its text in a comment.
-    work : (float, float)
-        The host's for a byte [cycle/B], and the exponent with which it grows.
-    clock : (str, float)
-        Of the host: as it is written, and in Hz.
-    engines, interfaces : sequence of (str, str)
-        As `kernel`, of rows to choose from; there may be no engines.
-    costs : mapping of str to Costs
-        Of each interface.
+    `kernel`, `host`, `engines` and `interfaces` are catalog entries, each with its text in a
+    comment; `work` is the host's for a byte [cycle/B], and its exponent; `clock` is the host's as
+    it is written, and in Hz; `costs` are of each interface.
     """
     blanks = {
         "name": quote_text(name),

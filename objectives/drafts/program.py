@@ -90,24 +90,15 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A program of which functions could move.
-
-    Parameters
-    ----------
-    program : Dataflow
-        What its functions compute and transfer.
-    origin : str
-        In a sentence: what was profiled, and how.
-    places : dict of str to Place
-        Of the functions, if the profile has them.
-    threads : Threads or None
-        The threads that the profile does not contain.
-    """
+    """A program of which functions could move."""
 
     program: Dataflow
     origin: str
+    """In a sentence: what was profiled, and how."""
     places: dict[str, Place]
+    """Of the functions, if the profile has them."""
     threads: Threads | None = None
+    """The threads that the profile does not contain."""
 
     def said(self, verdict: Verdict) -> str:
         """Return what is to be known of a function before it is moved."""
@@ -131,19 +122,8 @@ class Source:
 def communication(profile: Path, named: str, name: str) -> str:
     """Return a study of which functions to accelerate, alone or together, with which stores.
 
-    Parameters
-    ----------
-    profile : Path
-        Of one program: what :func:`objectives.programs.load_program` reads.
-    named : str
-        How the study names it: relative to the study's folder.
-    name : str
-        Of the study.
-
-    Raises
-    ------
-    InputError
-        If it is not a profile of one program, or no function could move.
+    `named` is how the study `name` names the profile: relative to its folder. InputError if it is
+    not a profile of one program, or no function could move.
     """
     source = make_source(profile)
     if source.program.lacks:
@@ -302,17 +282,9 @@ def _kernel(source: Source, verdict: Verdict) -> str:
 
 
 def make_source(profile: Path, needs: Collection[str] = ()) -> Source:
-    """Return the program of a profile.
+    """Return the program of a profile that has the counts `needs`, such as ``"transfers"``.
 
-    Parameters
-    ----------
-    needs : collection of str
-        The counts that the study needs, such as ``"transfers"``.
-
-    Raises
-    ------
-    InputError
-        If it is not a profile of one program, it lacks counts, or no function of it could move.
+    InputError if it is not a profile of one program, it lacks counts, or no function could move.
     """
     check_one_program(profile)
     dataflow = load_dataflow(profile)
@@ -374,19 +346,13 @@ def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdi
 
 
 def _rate(
-    program: Dataflow,
-    setting: Setting,
-    call: Mapping[str, float] | None = None,
+    program: Dataflow, setting: Setting, call: Mapping[str, float] | None = None
 ) -> tuple[Sequence[Verdict], Sequence[Verdict]]:
     """Return the verdicts on the candidates of a study, and separately on too small ones.
 
     The calls of the second cost more than their work: they make the program slower even if the
     accelerator and its data take no time. They are candidates all the same if there are no others.
-
-    Parameters
-    ----------
-    call : mapping of str to float, optional
-        The costs of a call at the cheapest interface of the draft; of the setting if None.
+    `call` has the costs at the cheapest interface of the draft; None: of the setting.
     """
     offered = Dataflows((program,)).candidates  # a study chooses only among these
     judged = verdicts(program, setting, offered)

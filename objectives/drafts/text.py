@@ -18,13 +18,7 @@ _TEMPLATES = Path(__file__).parent
 
 
 def fill_template(template: str, **blanks: str) -> str:
-    """Return a template of this folder with its blanks filled: ``$name`` by `name`.
-
-    Raises
-    ------
-    KeyError
-        If a blank is left.
-    """
+    """Return a template of this folder with its blanks filled; KeyError if one is left."""
     text = (_TEMPLATES / f"{template}.toml.template").read_text(encoding="utf-8")
     return Template(text).substitute(blanks)
 

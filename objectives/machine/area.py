@@ -12,6 +12,8 @@ waits in a secondary memory.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -82,13 +84,6 @@ def total_area(
     negative. Tags and logic of a cache are not counted. All but a shared interface is counted for
     each engine: one in the pipeline serves only its own core, one behind a bus or DMA all.
 
-    Returns
-    -------
-    Area
-        All in LUT.
-
-    Examples
-    --------
     >>> result = total_area(10_000, 1 / 64, streams=8, pipeline_depth=4, context_bits=1024)
     >>> float(result.area_contexts), float(result.area)
     (64.0, 10064.0)
@@ -102,10 +97,7 @@ def total_area(
         memory_area_per_bit * np.asarray(cache_size, dtype=np.float64),
         np.asarray(interface_area, dtype=np.float64),
     )
-    each = (engines,) * 5 + (np.where(np.equal(shared_link, 1.0), 1.0, engines),)
-    arrays = [np.multiply(p, n, dtype=np.float64) for p, n in zip(parts, each, strict=True)]
-    total = arrays[0] + arrays[1] + arrays[2] + arrays[3] + arrays[4] + arrays[5]
-    return Area(total, *arrays)
+    return Area(*_sum_parts(parts, engines, shared_link))
 
 
 class ChipArea(NamedTuple):
@@ -160,13 +152,6 @@ def chip_area(
 
     An interface with an unshared link is counted for each engine, a shared one once.
 
-    Returns
-    -------
-    ChipArea
-        All in LUT.
-
-    Examples
-    --------
     >>> result = chip_area(10_000, 500, 1 / 64, 1 / 128, 4, stored_contexts=4, context_bits=640,
     ...                    buffer_bits=65_536, streams=8, engines=2, shared_link=1)
     >>> float(result.area_contexts), float(result.area_buffers), float(result.area)
@@ -180,10 +165,14 @@ def chip_area(
         np.multiply(buffer_area_per_bit, buffer_bits),
         np.asarray(interface_area, dtype=np.float64),
     )
+    return ChipArea(*_sum_parts(parts, engines, shared_link))
+
+
+def _sum_parts(parts: Sequence[Floats], engines: Floats, shared_link: Floats) -> list[Array]:
+    """Return the sum and the parts of all engines; the last part, the interface, may be shared."""
     counts = (engines,) * 5 + (np.where(np.equal(shared_link, 1.0), 1.0, engines),)
     arrays = [np.multiply(p, n, dtype=np.float64) for p, n in zip(parts, counts, strict=True)]
-    total = arrays[0] + arrays[1] + arrays[2] + arrays[3] + arrays[4] + arrays[5]
-    return ChipArea(total, *arrays)
+    return [functools.reduce(np.add, arrays), *arrays]
 
 
 # ---------------------------------------------------------------------- memory of outstanding calls

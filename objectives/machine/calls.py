@@ -107,14 +107,8 @@ def link(
     (M/D/1). A stream that always has a call waiting gets what the others leave: a call each
     ``x / (1 − ρ_others)``.
 
-    Each rises with the occupancy, with the calls and with the streams that meet: wait and interval
-    rise with the load and are inf from 1 on.
-
-    Returns
-    -------
-    Link
-        Times in cycles. The wait is inf if the load reaches 1; the interval is inf if the load of
-        the other streams does.
+    Each rises with the occupancy, with the calls and with the streams that meet. The wait is inf if
+    the load reaches 1; the interval is inf if the load of the other streams does.
 
     >>> crowded = link(1000.0, 1e-5, 0.5, shared_link=1, streams=8, total_streams=64)
     >>> float(crowded.link_utilization), float(crowded.link_wait_time)
@@ -193,13 +187,9 @@ def turnaround(
 ) -> Turnaround:
     """Return the time of a call outside the engine.
 
-    Each is a sum that rises with its terms.
-
-    Returns
-    -------
-    Turnaround
-        `travel_time` is on the link and on the way; with set-up and wait it is `turnaround_time`,
-        from the end of a call until the next one of a stream with one in flight is at the engine.
+    `travel_time` is on the link and on the way; with set-up and wait it is `turnaround_time`, from
+    the end of a call until the next one of a stream with one in flight is at the engine. Each is a
+    sum that rises with its terms.
 
     >>> around = turnaround(1000.0, 50.0, 0.5, link_time=250.0, link_wait_time=100.0,
     ...                     interface_latency=600.0)

@@ -26,6 +26,7 @@ from objectives.quantities import (
     LANES,
     ROUNDING,
     Acceleration,
+    ClockCycles,
     ElementBytes,
     Granularity,
     Kernel,
@@ -186,15 +187,8 @@ def engine(
 ) -> Engine:
     """Return clock, response time, data rate and areas of an engine.
 
-    One stage and many lanes is a replicated engine.
-
-    `stages`, `area` and `elements` are called by their fields: an entry of
-    ``pipelined_engines`` has them all.
-
-    Returns
-    -------
-    Engine
-        The outputs of `engine_clock`, `engine_rate` and `engine_size`.
+    One stage and many lanes is a replicated engine. An entry of ``pipelined_engines`` has the
+    fields of `stages`, `area` and `elements`.
     """
 
 
@@ -220,10 +214,7 @@ def lanes_for(
     acceleration: Acceleration,
     granularity: Granularity,
     kernel: Kernel,
-    clock_period: Annotated[
-        Floats,
-        Quantity("cycle", "clock period of the engine", above=0, better="lower", typical=(1, 100)),
-    ],
+    clock_period: ClockCycles,
     elements: Elements,
 ) -> LanesFor:
     """Return as many lanes as give the acceleration to a call without other calls in the engine.
@@ -234,11 +225,6 @@ def lanes_for(
 
     A lane accelerates by a product of powers of its inputs, except for the granularity, with
     which the elements jump. The lanes are the required acceleration over that, rounded up.
-
-    Returns
-    -------
-    LanesFor
-        At least one lane.
 
     >>> lane = lanes_for(200, 1024, 90, 1.0, clock_period=92.8, element_bytes=16, passes=1)
     >>> float(lane.lane_acceleration), float(lane.lanes)

@@ -42,15 +42,7 @@ class Workloads:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a profile, or every ``*.json`` of a folder; see `objectives.programs`.
-
-        Raises
-        ------
-        InputError
-            With every problem of every file.
-        OSError
-            If it cannot be read, or there is nothing at the path.
-        """
+        """Read a profile, or every ``*.json`` of a folder; InputError has every problem of all."""
         programs = load_programs(path, lambda *given: (_graphs(*given), _partial(*given)), "*.json")
         graphs, partial = zip(*programs, strict=True)
         return cls(graphs, tuple(filter(None, partial)))

@@ -55,12 +55,9 @@ class Comparison:
 def speedup_fractions(comparison: Comparison, axis: str, values: Sequence[float]) -> pd.DataFrame:
     """Return the fraction of the theoretical speedup that is reached, along an input of the model.
 
-    Returns
-    -------
-    DataFrame
-        A row for each organisation, penalty, value and program: columns ``organisation``,
-        ``penalty``, `axis`, ``program``, and as ratios ``optimum`` and ``greedy`` (fractions of the
-        theoretical gain) and ``speedup``.
+    A row for each organisation, penalty, value and program: columns ``organisation``, ``penalty``,
+    `axis`, ``program``, and as ratios ``optimum`` and ``greedy`` (fractions of the theoretical
+    gain) and ``speedup``.
     """
     rows, programs = comparison.organisations, list(comparison.profiles.names)
     grid = pd.MultiIndex.from_product(
@@ -98,18 +95,13 @@ def select_penalty(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
 
 
 def penalty_costs(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return how much the penalty costs each organisation.
+    """Return how much the penalty costs each organisation, a row for each.
 
     `at_reference` is of :func:`tabulate_by_program`, and `along` of :func:`speedup_fractions` for
-    each axis.
-
-    Returns
-    -------
-    DataFrame
-        A row an organisation: means without and with the largest penalty in percent, their ratio,
-        the worst program with the penalty, and at how many of the settings the organisation has the
-        highest mean speedup, alone or with others, without and with the penalty. (Speedups, as
-        fractions of a theoretical gain near 0 say nothing.)
+    each axis. Columns: means without and with the largest penalty in percent, their ratio, the
+    worst program with the penalty, and at how many of the settings the organisation has the highest
+    mean speedup, alone or with others, without and with the penalty. (Speedups, as fractions of a
+    theoretical gain near 0 say nothing.)
     """
     penalties = at_reference.index.get_level_values("penalty")
     low, high = penalties.min(), penalties.max()
@@ -143,14 +135,10 @@ def _mean_speedups(varied: pd.DataFrame, penalty: float) -> pd.DataFrame:
 def find_design_groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame:
     """Return the groups of blocks that the optimum moves and greedy does not, for one design.
 
-    `inputs` are of :func:`objectives.partition.optimal`; its defaults if one is absent.
-
-    Returns
-    -------
-    DataFrame
-        A row per group, by program and falling gain: ``program``, ``where`` (functions and lines),
-        ``blocks``, ``area`` in instructions, ``together`` and ``alone``: the savings of all blocks,
-        and of the best block by itself, as fractions of the time on the CPU.
+    `inputs` are of :func:`objectives.partition.optimal`; its defaults if one is absent. A row per
+    group, by program and falling gain: ``program``, ``where`` (functions and lines), ``blocks``,
+    ``area`` in instructions, ``together`` and ``alone``: the savings of all blocks, and of the best
+    block by itself, as fractions of the time on the CPU.
     """
     size, architecture = inputs.get("accelerator_size", 128.0), make_architecture(inputs)
     rows = []

@@ -35,6 +35,9 @@ from objectives.queues import mixed_service_wait, pooled_wait
 HostLoad = Annotated[Floats, HOST_LOAD]
 LinkWaitTime = Annotated[Floats, LINK_WAIT_TIME]
 PollingCalls = Annotated[Floats, POLLING_CALLS]
+HostUtilization = Annotated[
+    Floats, Quantity("1", "fraction of the cores that calls keep busy", low=0, typical=(0, 1))
+]
 
 
 class LinkQueue(NamedTuple):
@@ -134,13 +137,8 @@ def host_queue(
     """Return the mean wait of a call for a core: M/G/c, approximately.
 
     C(c, a) / a and 1 / (c − a) rise with the load a, and the wait rises with the moment. With the
-    cores it falls. The squared wait of polling calls for the link is taken as twice the square of
-    its mean.
-
-    Returns
-    -------
-    HostQueue
-        inf if the cores are busy all the time (:func:`objectives.queues.pooled_wait`).
+    cores it falls, and it is inf if they are busy all the time. The squared wait of polling calls
+    for the link is taken as twice the square of its mean.
 
     >>> float(host_queue(0.5, 100e-6, cores=1).host_wait_time)
     0.0001
@@ -216,10 +214,7 @@ class Growth(NamedTuple):
 @model
 @monotonic(rate_growth="-host_utilization -link_utilization +host_limit +link_limit")
 def rate_growth(
-    host_utilization: Annotated[
-        Floats,
-        Quantity("1", "fraction of the cores that calls keep busy", low=0, typical=(0, 1)),
-    ],
+    host_utilization: HostUtilization,
     link_utilization: Annotated[
         Floats, Quantity("1", "offered load of the link over its capacity", low=0, typical=(0, 1))
     ],
@@ -253,9 +248,7 @@ class SystemPower(NamedTuple):
 @monotonic(power="+accelerator_power +host_utilization +cores +host_active_power +host_idle_power")
 def system_power(
     accelerator_power: Annotated[Floats, ACCELERATOR_POWER],
-    host_utilization: Annotated[
-        Floats, Quantity("1", "fraction of the cores that calls keep busy", low=0, typical=(0, 1))
-    ],
+    host_utilization: HostUtilization,
     cores: Cores,
     host_active_power: HostActivePower,
     host_idle_power: Annotated[

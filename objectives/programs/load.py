@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -45,7 +44,10 @@ def load_program(path: str | Path, convert: Callable[[Program, str], T]) -> T:
     InputError for a profile that lacks it. So does this function, with every problem found.
     """
     path = Path(path)
-    start = "" if path.is_dir() else _start(path)
+    start = ""
+    if not path.is_dir():
+        with path.open(encoding="utf-8", errors="replace") as file:
+            start = file.read(4096)
     form = next((form for form in FORMS if form.claims(path, start)), None)
     if form is None:
         names = ", ".join(form.name for form in FORMS)
@@ -77,21 +79,10 @@ def load_programs(
         try:
             programs.append(load_program(entry, convert))
         except InputError as error:
-            problems += [_inside(entry, problem) for problem in error.problems]
+            problems += [problem.inside(entry.name) for problem in error.problems]
     if not entries:
         message = "the folder is empty" if pattern == "*" else f"the folder holds no {pattern}"
         problems.append(Problem("", message, "write a profile with: dse profile SOURCE -o FILE"))
     if problems:
         raise InputError(str(path), problems)
     return tuple(programs)
-
-
-def _inside(entry: Path, problem: Problem) -> Problem:
-    """Return a problem of one file as one of its folder."""
-    where = f"{entry.name}: {problem.where}" if problem.where else entry.name
-    return replace(problem, where=where)
-
-
-def _start(path: Path) -> str:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(4096)

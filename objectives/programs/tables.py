@@ -30,17 +30,10 @@ Row = dict[str, str | float]
 
 
 def read_tables(folder: Path) -> Counts:
-    """Read a folder of tables.
+    """Read a folder of tables with the columns of `_COLUMNS`; the last of functions may be absent.
 
-    ``functions.csv`` has the columns function, invocations, computation, local_bytes and, if you
-    like, code; ``transfers.csv`` from, to, bytes; ``calls.csv`` caller, function, calls. A name in
-    brackets in the column "from", such as ``(input)``, is an origin of data, not a function. Rows
-    of one pair add up.
-
-    Raises
-    ------
-    InputError
-        With file, line and column of all that is wrong.
+    A name in brackets in the column "from", such as ``(input)``, is an origin of data, not a
+    function. Rows of one pair add up. InputError has file, line and column of all that is wrong.
     """
     rows = _checked(folder)
     own = [str(row["function"]) for _, row in rows[FUNCTIONS]]

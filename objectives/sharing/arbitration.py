@@ -25,6 +25,7 @@ from dse.model import (
     monotonic,
     requires,
 )
+from objectives.power_law import broadcast_alike, to_arrays
 from objectives.quantities import (
     CALL_TIME,
     ROUNDING,
@@ -121,6 +122,14 @@ def evaluate_each(
     return [values.reshape(shape)[()] for values in merged]
 
 
+def _evaluate(
+    pipeline: Pipeline, arbitration: Arbitration, others: Sequence[Floats], slots: Rows, queue: Rows
+) -> list[Array]:
+    """Evaluate designs whose columns are the pipeline, chained, lanes, period, and the others."""
+    columns = (*pipeline, *arbitration[1:], *others)
+    return evaluate_each(arbitration.work_conserving, columns, slots, queue)
+
+
 def _slots_of(
     streams: Array, pipeline_depth: Array, context_switch: Array, lanes: Array, chained: Array
 ) -> tuple[tuple[Array, Array, Array], Array]:
@@ -174,8 +183,7 @@ def _busy_lanes(
     slots = np.multiply(lane_elements, clock_period) * (1 - ROUNDING)
     shared = slots / lanes
     load = np.multiply(streams, call_rate) * shared
-    shape = np.broadcast_shapes(np.shape(load), np.shape(shared), np.shape(slots))
-    return _ServiceBound(*(np.broadcast_to(x, shape).copy()[()] for x in (load, shared, slots)))
+    return _ServiceBound(*broadcast_alike((load, shared, slots)))
 
 
 @monotonic(
@@ -227,7 +235,7 @@ def _gap_alone(
     ``r = (R − 1) C``, its derivative has the sign of ``r (G − 1)(2g − C) + g (C + (G − 2) g)``,
     where g ≥ C, and g = C if G = 1.
     """
-    streams, depth, switch = (np.asarray(column, dtype=np.float64) for column in pipeline)
+    streams, depth, switch = to_arrays(*pipeline)
     own, further = _slots_of(streams, depth, switch, np.asarray(lanes), np.asarray(chained))
     length, _ = make_schedule(*own, schedule_period)
     within = np.subtract(schedule_period, 1.0) * own[1]
@@ -276,11 +284,7 @@ def engine_service(
 
     More lanes serve more calls at a time, or share the streams: load and times do not rise. All
     else moves as for :func:`objectives.sharing.call_service`.
-
-    Returns
-    -------
-    EngineService
-        `engine_interval` is inf if the other streams use all of a work-conserving engine.
+    `engine_interval` is inf if the other streams use all of a work-conserving engine.
     """
 
     def slots(columns: Columns) -> tuple[Array, ...]:
@@ -298,16 +302,8 @@ def engine_service(
             interval = np.where(left > 0, hold / left, np.inf)
         return streams * rate * hold / servers, interval, hold + drain
 
-    columns = (
-        *pipeline,
-        arbitration.chained,
-        arbitration.lanes,
-        arbitration.schedule_period,
-        clock_period,
-        lane_elements,
-        call_rate,
-    )
-    return EngineService(*evaluate_each(arbitration.work_conserving, columns, slots, queue))
+    others = (clock_period, lane_elements, call_rate)
+    return EngineService(*_evaluate(pipeline, arbitration, others, slots, queue))
 
 
 # ------------------------------------------------------------------------------- calls back to back
@@ -421,19 +417,7 @@ def _left_by_others(
     stream with one call at a time at one context is followed by an exponential, which falls below
     this capacity by at most 0.09 % (:mod:`objectives.sharing.work_conserving`).
     """
-    service = find_service(
-        *(
-            np.asarray(x, dtype=np.float64)
-            for x in (
-                pipeline.pipeline_depth,
-                pipeline.context_switch,
-                clock_period,
-                lane_elements,
-                lanes,
-                chained,
-            )
-        )
-    )
+    service = find_service(*to_arrays(*pipeline[1:], clock_period, lane_elements, lanes, chained))
     with np.errstate(all="ignore"):
         left = service.servers / service.hold - np.subtract(pipeline.streams, 1.0) * call_rate
         interval = np.where(left > 0, (1 - _BELOW_CAPACITY) / left, np.inf)
@@ -468,19 +452,8 @@ def call_pace(
     By :func:`objectives.sharing.stream_interval` with fixed slots, by
     :func:`objectives.sharing.work_conserving.find_interval` else.
     """
-    columns = (
-        *pipeline,
-        arbitration.chained,
-        arbitration.lanes,
-        arbitration.schedule_period,
-        clock_period,
-        lane_elements,
-        call_rate,
-        calls_in_flight,
-        *way,
-        link_interval,
-    )
-    return Pace(*evaluate_each(arbitration.work_conserving, columns, slots_pace, queue_pace))
+    others = (clock_period, lane_elements, call_rate, calls_in_flight, *way, link_interval)
+    return Pace(*_evaluate(pipeline, arbitration, others, slots_pace, queue_pace))
 
 
 def slots_pace(columns: Columns, limit: Array | None = None) -> tuple[Array, ...]:
@@ -566,27 +539,11 @@ def call_response(
     (M/D/q with a service of q times the pace), and for the slots of earlier calls (exact, by
     :func:`objectives.sharing.call_latency`). For a work-conserving engine see
     :func:`objectives.sharing.work_conserving.find_response`.
-
-    Returns
-    -------
-    CallResponse
-        All in seconds; inf if thread, window or engine cannot carry the calls.
+    All in seconds; inf if thread, window or engine cannot carry the calls.
     """
-    columns = (
-        *pipeline,
-        arbitration.chained,
-        arbitration.lanes,
-        arbitration.schedule_period,
-        clock_period,
-        lane_elements,
-        call_rate,
-        calls_in_flight,
-        *way,
-        engine_time_alone,
-        stream_interval,
-    )
-    found = evaluate_each(arbitration.work_conserving, columns, _slots_response, _queue_response)
-    return CallResponse(*found)
+    calls = (clock_period, lane_elements, call_rate, calls_in_flight)
+    others = (*calls, *way, engine_time_alone, stream_interval)
+    return CallResponse(*_evaluate(pipeline, arbitration, others, _slots_response, _queue_response))
 
 
 def _slots_response(columns: Columns) -> tuple[Array, ...]:
@@ -642,28 +599,13 @@ def call_percentiles(
     By :func:`objectives.sharing.slot_percentiles.find_slot_percentiles` with fixed slots, by
     :func:`objectives.sharing.queue_percentiles.find_queue_percentiles` else. A design takes one or
     two milliseconds, so only studies that need percentiles should use this model.
-
-    Returns
-    -------
-    CallPercentiles
-        All in seconds; inf if thread, window or engine cannot carry the calls. NaN if a turn of
-        fixed slots has room for more than 32 calls: ``schedule_period > 32 · lane_elements``.
+    All in seconds; inf if thread, window or engine cannot carry the calls. NaN if a turn of fixed
+    slots has room for more than 32 calls: ``schedule_period > 32 · lane_elements``.
     """
-    columns = (
-        *pipeline,
-        arbitration.chained,
-        arbitration.lanes,
-        arbitration.schedule_period,
-        clock_period,
-        lane_elements,
-        call_rate,
-        calls_in_flight,
-        *way,
+    others = (clock_period, lane_elements, call_rate, calls_in_flight, *way)
+    return CallPercentiles(
+        *_evaluate(pipeline, arbitration, others, _slots_percentiles, _queue_percentiles)
     )
-    found = evaluate_each(
-        arbitration.work_conserving, columns, _slots_percentiles, _queue_percentiles
-    )
-    return CallPercentiles(*found)
 
 
 def _slots_percentiles(columns: Columns) -> tuple[Array, ...]:

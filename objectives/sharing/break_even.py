@@ -24,6 +24,7 @@ from objectives.power_law import power
 from objectives.quantities import (
     ROUNDING,
     CallsInFlight,
+    ClockCycles,
     ElementBytes,
     InterfaceLatency,
     Kernel,
@@ -60,10 +61,7 @@ class Lane(NamedTuple):
 
     pipeline_depth: PipelineDepth
     context_switch: ContextSwitch
-    clock_period: Annotated[
-        Floats,
-        Quantity("cycle", "clock period of the engine", above=0, better="lower", typical=(1, 100)),
-    ]
+    clock_period: ClockCycles
     element_bytes: ElementBytes
     passes: Passes
 
@@ -122,29 +120,13 @@ def call_crossing(
 ) -> BreakEven:
     """Return the granularity at which a stream that always has a call waiting equals the host.
 
-    The other streams offer their data rate in calls of the same granularity.
-
-    Returns
-    -------
-    BreakEven
-        [B], whole elements, to 1 %: one element if its calls are faster than the host, inf if calls
-        of 4 million elements are slower.
+    The other streams offer their data rate in calls of the same granularity. The result is in whole
+    elements, to 1 %: one element if its calls are faster than the host, inf if calls of 4 million
+    elements are slower.
     """
-    columns = (
-        *kernel,
-        *set_up,
-        interface_latency,
-        interface_latency_per_byte,
-        shared_link,
-        *lane,
-        arbitration.chained,
-        arbitration.lanes,
-        arbitration.schedule_period,
-        streams,
-        total_streams,
-        stream_data_rate,
-        calls_in_flight,
-    )
+    interface = (*set_up, interface_latency, interface_latency_per_byte, shared_link)
+    calls = (streams, total_streams, stream_data_rate, calls_in_flight)
+    columns = (*kernel, *interface, *lane, *arbitration[1:], *calls)
 
     def slots(rows: Columns) -> tuple[Array, ...]:
         return (_find_crossing(rows, queued=False),)

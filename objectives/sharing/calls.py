@@ -23,17 +23,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, Requirement, lower_bound, model, monotonic, requires
-from objectives.quantities import (
-    CallRate,
-    ClockPeriod,
-    PipelineDepth,
-    Streams,
-)
+from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
+from objectives.quantities import CallRate, ClockPeriod
 from objectives.queues import ROUNDING, Complex, complex_expm1, find_zeros, turn_angle
 from objectives.sharing.schedule import (
     LONGEST_PERIOD,
@@ -104,39 +99,6 @@ class CallLatency:
     ]
 
 
-class _SlotsBound(NamedTuple):
-    engine_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
-    engine_time_alone: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
-    engine_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
-
-
-@monotonic(
-    engine_interval="+streams =pipeline_depth +clock_period +lane_elements",
-    engine_time_alone="+streams +pipeline_depth +clock_period +lane_elements",
-    engine_time="+streams +pipeline_depth +clock_period +lane_elements",
-)
-@model
-def _equal_slots(
-    streams: Streams,
-    pipeline_depth: PipelineDepth,
-    clock_period: ClockPeriod,
-    lane_elements: LaneElements,
-) -> _SlotsBound:
-    """Return lower bounds that hold for every schedule, and are monotonic where the times jump.
-
-    ⌈N/C⌉ groups take C slots a turn, so a slot comes every ``P/R ≥ ⌈N/C⌉·C ≥ N`` clocks in the
-    mean. The interval is at least m·N clocks. The time of a call is at least N/2 + m·C: half a mean
-    gap between slots, m − 1 slots, the pipeline. Earlier calls hasten none.
-    """
-    interval = np.multiply(lane_elements, streams) * clock_period
-    clocks = np.divide(streams, 2.0) + np.multiply(lane_elements, pipeline_depth)
-    time = clocks * clock_period
-    shape = np.broadcast_shapes(np.shape(interval), np.shape(time))
-    interval, time = (np.broadcast_to(x, shape).copy()[()] for x in (interval, time))
-    return _SlotsBound(interval, time, time)
-
-
-@lower_bound(engine_interval=_equal_slots, engine_time_alone=_equal_slots)
 @model
 @monotonic(
     engine_interval="+streams +context_switch -schedule_period +clock_period +lane_elements",
@@ -157,13 +119,9 @@ def call_service(
     ``((R − 1)C² + g²)/2P + b((R − 2)C² + 2Cg)/P`` for ``m − 1 = kR + b``, and P² times the
     derivative of the latter is ``(R − 1)Cg + g²/2 − (R − 1)C²/2 + bRC² > 0``, since g ≥ C.
 
-    Returns
-    -------
-    CallService
-        Arrays of the broadcast shape of the inputs [s], NaN if ``streams < pipeline_depth``.
-        `engine_interval` is of a stream with calls waiting; its inverse is the most calls that it
-        can have a second. The others run from reaching the engine until the last element leaves
-        the pipeline: the mean over the times of a round, and the least upper bound.
+    Times are NaN if ``streams < pipeline_depth``. `engine_interval` is of a stream with calls
+    waiting. The others run from reaching the engine until the last element leaves the pipeline: the
+    mean over the times of a round, and the least upper bound.
 
     Four slots of 4 clocks every 40: 5 elements take a round and a slot.
 
@@ -191,7 +149,6 @@ def call_service(
         "engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered"
     )
 )
-@lower_bound(engine_time=_equal_slots)
 @model
 @monotonic(
     engine_utilization="+streams +context_switch -schedule_period +call_rate +lane_elements"
@@ -222,13 +179,8 @@ def call_latency(
     to slot, T, keeps order, and if a queue X is at least T X, so are T X, and X with arrivals
     added. By Little's law the mean times rise, of elements, and of calls, m of which make one.
 
-    Returns
-    -------
-    CallLatency
-        Arrays of the broadcast shape of the inputs. Times are inf from a utilization of 1 on, and
-        NaN if ``streams < pipeline_depth``. `engine_time` is a mean over calls, `element_latency`
-        over elements; they are the same if `lane_elements` is 1. `engine_utilization` is the call
-        rate times :func:`call_service`'s `engine_interval`, the time of one call.
+    Times are inf from a utilization of 1 on, and NaN if ``streams < pipeline_depth``. `engine_time`
+    is a mean over calls, `element_latency` over elements: the same if `lane_elements` is 1.
 
     >>> one, five = (call_latency(8, 4, 4, 5, 6e6 / m, m, 10e-9) for m in (1, 5))
     >>> one.engine_time * 1e9, five.element_latency * 1e9, five.engine_time * 1e9

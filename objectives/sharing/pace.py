@@ -100,13 +100,7 @@ def stream_interval(
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
     How a call meets the schedule is a matter of phase, so the interval may do anything with any
-    input.
-
-    Returns
-    -------
-    Pace
-        Array of the broadcast shape of the inputs [s]: inf if a part of the way is, NaN if
-        ``streams < pipeline_depth``.
+    input. It is inf if a part of the way is, NaN if ``streams < pipeline_depth``.
 
     Two slots of 4 clocks in a round of 24. A call that comes back 5 clocks after its end is away
     for the next slot; the second call in flight takes it.

@@ -184,13 +184,7 @@ def printed_latency(
     its derivative has the sign of G (G − 1) C² R + (G − 2) C G S. Latency as a whole may do either
     with R, and everything with C, since G C jumps. The queueing time is not declared to fall with
     R: if S = 0 it does not depend on R, but for the rounding of the load, which it amplifies
-    without bound as the load comes near 1.
-
-    Returns
-    -------
-    PrintedLatency
-        Arrays of the broadcast shape of the inputs that matter to each; NaN where
-        ``streams < pipeline_depth``.
+    without bound as the load comes near 1. All is NaN where ``streams < pipeline_depth``.
     """
     streams, depth, _ = pipeline
     arrival_rate, clock_period = traffic

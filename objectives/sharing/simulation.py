@@ -65,22 +65,11 @@ def simulate(
 ) -> SimulatedLatency:
     """Simulate one stream of a shared engine under Poisson arrivals and measure its latency.
 
-    Parameters
-    ----------
-    streams, pipeline_depth, context_switch, schedule_period, arrival_rate, clock_period
-        As in :func:`objectives.sharing.round_robin`.
-    elements : int
-        How many elements arrive, warm-up included. Memory is 8 bytes a call. Batches must be long
-        against the memory of the queue, so raise this near saturation.
-    batch : int
-        Elements that arrive at once: a call. Means, intervals and latencies are over calls.
-    seed : int
-        Of the arrivals.
+    The first inputs are as in :func:`objectives.sharing.round_robin`. Of the `elements`, warm-up
+    included, `batch` arrive at once: a call. Means, intervals and latencies are over calls. Batches
+    of means must be long against the memory of the queue, so raise `elements` near saturation.
 
-    Raises
-    ------
-    InputError
-        If an input is outside its domain, or the arrivals exceed the service rate; all at once.
+    InputError if an input is outside its domain, or the arrivals exceed the service rate.
 
     >>> measured = simulate(8, 4, 4, 4, 6e6, 10e-9)
     >>> measured.low < 211.194e-9 < measured.high  # the exact mean
@@ -115,16 +104,9 @@ def departure_clocks(
 ) -> Array:
     """Return the clock at which each element leaves the pipeline, for arrivals of any kind.
 
-    Parameters
-    ----------
-    arrival_clocks : array_like
-        Ascending arrival times in clocks; whole numbers give exact whole numbers. An element that
-        arrives at the clock of a slot is in time for it.
-    streams, pipeline_depth, context_switch, schedule_period
-        As in :func:`simulate`.
-    stream : int
-        Stream i is in group ``i // pipeline_depth``, at place ``i % pipeline_depth`` of its turn;
-        the turn of group 0 starts at clock 0.
+    Arrivals ascend, in clocks; whole numbers give exact whole numbers. An element that arrives at
+    the clock of a slot is in time for it. Stream i is in group ``i // pipeline_depth``, at place
+    ``i % pipeline_depth`` of its turn; the turn of group 0 starts at clock 0.
     """
     slots = _Slots.of(streams, pipeline_depth, context_switch, schedule_period, stream)
     return slots.serve(np.asarray(arrival_clocks, dtype=np.float64), 0, -np.inf, 1)[0]
@@ -232,13 +214,7 @@ def simulated_latency(
     """Simulate the schedule of :func:`objectives.sharing.round_robin` under Poisson arrivals.
 
     For curves and checks: a simulation takes milliseconds. The same seed every time makes it a pure
-    function.
-
-    Returns
-    -------
-    Simulated
-        Mean latency [s] and the limits of its 99 % interval by batch means; inf at saturation.
-        Without arrivals it is the latency of a lone element: the exact mean as the rate goes to 0.
+    function. The mean is inf at saturation; without arrivals it is the latency of a lone element.
     """
     inputs = (*pipeline, schedule_period, *traffic)
     load = np.asarray(printed_latency(*inputs).utilization)

@@ -69,13 +69,8 @@ def exact_latency(
     If more elements arrive, the additional ones delay the next ones and hasten
     none; an element meets the queue at a random time of the round. So latency rises with the
     arrival rate, and with the clock period, which slows the clocks and brings more arrivals to
-    each. With the schedule period and the pipeline depth it may do either.
-
-    Returns
-    -------
-    ExactLatency
-        Arrays of the broadcast shape of the inputs: inf if the arrival rate reaches the service
-        rate, NaN if ``streams < pipeline_depth``.
+    each. With the schedule period and the pipeline depth it may do either. It is inf if the arrival
+    rate reaches the service rate, NaN if ``streams < pipeline_depth``.
     """
     length, away = make_schedule(*pipeline, schedule_period)
     load = utilization(length, schedule_period, *traffic)
@@ -94,14 +89,8 @@ def slot_wait(
 ) -> tuple[Array, Array]:
     """Return the exact mean wait for a slot and the estimate of its rounding error, in clocks.
 
-    Parameters
-    ----------
-    length, away, schedule_period : array_like
-        As :func:`objectives.sharing.schedule.make_schedule` gives them.
-    load : array_like
-        Utilization; inf is returned from 1 on.
-    lane_elements : array_like
-        Elements m that arrive at once. The mean is over elements.
+    `length` and `away` are of :func:`objectives.sharing.schedule.make_schedule`. The mean is over
+    elements, of which `lane_elements` arrive at once. It is inf from a load of 1 on.
     """
     columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
     shape = columns[0].shape
@@ -190,14 +179,9 @@ def best_schedule_period(pipeline: Pipeline, traffic: Traffic) -> ScheduleOptimu
     The search is a bisection on the sign of ``W(R + 1) − W(R)``, from the smallest stable period
     on. That the latency falls and then rises is not proven, but held for each of some thousand
     designs that were compared with a full scan. Of equal latencies (a single group is never
-    swapped) the smallest period is taken.
-
-    Returns
-    -------
-    ScheduleOptimum
-        Arrays of the broadcast shape of the inputs. The periods are inf if no period keeps up
-        (offered load ≥ 1), the best one also if none in the domain does; the latency too.
-        NaN if ``streams < pipeline_depth``.
+    swapped) the smallest period is taken. The periods are inf if no period keeps up (offered
+    load ≥ 1), the best one also if none in the domain does; the latency too. NaN if
+    ``streams < pipeline_depth``.
     """
     columns = np.broadcast_arrays(*pipeline, np.multiply(*traffic))
     shape = columns[0].shape
@@ -296,13 +280,8 @@ def round_robin(
 
     Assumes Poisson arrivals of equal rate in each stream, room for every element that waits, and
     elements that need one pass of the pipeline. See :mod:`objectives.sharing.schedule` for streams
-    that are not a multiple of the pipeline depth.
-
-    Returns
-    -------
-    RoundRobin
-        Arrays of the broadcast shape of the inputs. Waits are inf if the arrival rate reaches
-        the service rate; all is NaN if ``streams < pipeline_depth``.
+    that are not a multiple of the pipeline depth. Waits are inf if the arrival rate reaches the
+    service rate; all is NaN if ``streams < pipeline_depth``.
 
     >>> shared = round_robin(8, 4, 4, 5, 6e6, 10e-9)
     >>> shared.latency * 1e9, shared.latency_printed * 1e9, shared.best_schedule_period

@@ -21,7 +21,7 @@ import numpy as np
 
 from dse.model import Array
 from objectives.quantities import ROUNDING
-from objectives.queues import constant_service_wait
+from objectives.queues import blocking_probability, constant_service_wait
 
 _HALVINGS = 8
 """Steps that find the time of a call among others of its window: to 0.5 %."""
@@ -83,12 +83,8 @@ def delay_probability(load: Array, servers: Array) -> Array:
     >>> float(delay_probability(np.array(0.5), np.array(2.0)))
     0.3333
     """
-    from scipy.special import gammaincc, gammaln  # slow to import: a study of slots never does
-
-    offered = load * servers
     with np.errstate(all="ignore"):
-        full = servers * np.log(offered) - offered - gammaln(servers + 1)
-        blocked = np.exp(full) / gammaincc(servers + 1, offered)  # Erlang's B
+        blocked = blocking_probability(load * servers, servers)
         delayed = blocked / (1 - load * (1 - blocked))
     delayed = np.where(servers == 1, load, delayed)
     return np.where(load > 0, np.minimum(np.nan_to_num(delayed), 1.0), 0.0)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from objectives.partition.decisions import decide_moves
+from objectives.partition.solve import decide_moves
 from objectives.partition.estimate import cpu_time, estimate, theoretical_time
 from objectives.partition.quantities import Architecture
 from objectives.partition.quantities import Workloads

@@ -14,8 +14,7 @@ Modules:
 * ``acceleration``: the models of time, speedup, ceilings and area: :func:`offload_functions`;
 * ``engine_calls``: functions as calls of a shared engine, the program around them, its response;
 * ``verdict``: :func:`verdicts`, the benefit of each function with one :class:`Setting`, the numbers
-  of a machine;
-* ``call_tree_cut``: :func:`best_cut`, the best contexts of a call tree;
+  of a machine, and :func:`best_cut`, the best contexts of a call tree;
 * ``analysis``: the paper's other tables: the time of a program by part, busy functions, limits;
 * ``laws``: laws of growth: the counts of a dataflow, the fit of a law, its text and its table;
 * ``report``: sections of the report and their pictures, with the program, functions and machine of
@@ -29,12 +28,12 @@ from objectives.communication.acceleration import (
     idle_functions,
     offload_functions,
 )
-from objectives.communication.call_tree_cut import best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.engine_calls import function_calls, program_run, run_response
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication.verdict import (
     Setting,
+    best_cut,
     kept_table,
     verdict,
     verdict_table,

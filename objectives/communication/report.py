@@ -40,7 +40,6 @@ from objectives.communication.analysis import (
     memory_wall,
     speedups,
 )
-from objectives.communication.call_tree_cut import best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.laws import (
     Count,
@@ -50,7 +49,7 @@ from objectives.communication.laws import (
     law_table,
     write_law,
 )
-from objectives.communication.verdict import Setting, kept_table, verdict_table
+from objectives.communication.verdict import Setting, best_cut, kept_table, verdict_table
 from objectives.quantities import list_workloads
 
 FACTORS = 2.0 ** np.arange(11)

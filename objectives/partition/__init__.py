@@ -13,20 +13,19 @@ Modules:
   greedy partitioner moves;
 * ``cut``: the optimum without a bound on area, as a minimum cut, and smaller problems;
 * ``branch``: the set of blocks within an area, by branch and bound; ``milp``: as a linear program;
-* ``solve``: best and greedy partitions, each solved once;
+* ``solve``: best and greedy partitions, each solved once, and groups of blocks that are only
+  beneficial together;
 * ``model``: :func:`optimal` and :func:`greedy`, the models of a study;
-* ``decisions``: the groups of blocks that are only beneficial together;
 * ``moved``: the section on the moved blocks of a design, with tables per block, function and line;
 * ``report``: the section on memory integration: programs and organisations in comparison.
 """
 
-from objectives.partition.decisions import decide_moves
 from objectives.partition.estimate import block_times, cpu_time, estimate
 from objectives.partition.graph import Graph, make_graph
 from objectives.partition.model import greedy, make_architecture, optimal
 from objectives.partition.problem import make_problem
 from objectives.partition.quantities import Architecture, Workloads
-from objectives.partition.solve import best_partition, greedy_partition
+from objectives.partition.solve import best_partition, decide_moves, greedy_partition
 
 __all__ = [
     "Architecture",

@@ -18,12 +18,12 @@ import pandas as pd
 from dse.model import Array
 from dse.model.section import Bars, Lines, Section, SectionPart, Study, StudyResult, Table, needs
 from dse.model.values import join_words
-from objectives.partition.decisions import decide_moves
 from objectives.partition.estimate import cpu_time
 from objectives.partition.graph import Graph
 from objectives.partition.model import make_architecture, optimal
 from objectives.partition.moved import show_lines
 from objectives.partition.quantities import Workloads
+from objectives.partition.solve import decide_moves
 
 AXES = {
     "accelerator_size": "accelerator size [instruction]",

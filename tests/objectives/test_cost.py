@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from objectives.cost import die_area, die_carbon, die_cost
+from objectives.cost import die_carbon, die_cost
 
 # Yinxiao-Feng/DAC2022, spec/parameter.ini: wafer in USD, defects per cm²; critical level 10, wafer
 # 300 mm, edge 5 mm, scribe 0.2 mm. Then area in mm², yield, dies, cost of a die, of a good one.
@@ -58,11 +58,3 @@ def test_acts_processors() -> None:
     assert 2 * _carbon(28, 6.98e-4, 300.0)[0] == pytest.approx(23_143.405714285716, rel=1e-12)
     assert _carbon(28, 46.4e-6, 150.0)[0] == pytest.approx(899.2937142857143, rel=1e-12)
     assert _carbon(28, 166.68e-6, 20 * 150.0)[0] == pytest.approx(5_691.643885714286, rel=1e-12)
-
-
-def test_cost_and_carbon_rise_with_the_area_of_accelerators() -> None:
-    area = die_area(np.linspace(0, 1e6, 50), 500e-12, other_area=30e-6).die_area
-    cost = die_cost(area, 3_984.0, 800.0)
-    carbon = die_carbon(area, COAL, 4e10, 2e6, MATERIALS, cost.die_yield)
-    assert np.all(np.diff(cost.good_die_cost) > 0)
-    assert np.all(np.diff(carbon.die_carbon) > 0)

@@ -23,10 +23,9 @@ from objectives.communication import (
     verdict_table,
     verdicts,
 )
-from objectives.communication.call_tree_cut import best_antichain
 from objectives.communication.dataflow import CallTree, Chain
 from objectives.communication.split import split_work, whole_work
-from objectives.communication.verdict import Change
+from objectives.communication.verdict import Change, best_antichain
 from objectives.logca import speedup
 from tests.communication_examples import Machine, antichains, profile_of
 

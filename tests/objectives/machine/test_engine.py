@@ -138,22 +138,6 @@ def test_replicated_lanes_against_measured_copies() -> None:
     assert error == pytest.approx([0.015, 0.060, 0.076, 0.202], abs=1e-3)  # as engine.md says
 
 
-def test_by_hand() -> None:
-    # one stage is unsplit: t(1) = 100 + 2 + 0.5 = 102.5 ns, t(4) = 100 ceil(10 / 3) / 10 + 2 + 2
-    got = engine(2, 4, 100e-9, 10, 2e-9, 0.5e-9, 1, 1000.0, 50.0, 16, 4)
-    assert got.clock_period == pytest.approx(44e-9)
-    assert got.response_time == pytest.approx(4 * 44e-9)
-    assert [float(x) for x in (got.engine_area, got.register_area)] == [2000, 300]
-    assert got.peak_data_rate == pytest.approx(2 * 16 / (4 * 44e-9))
-
-
-def test_lanes_by_hand() -> None:
-    # 100 B are 7 elements of 16 B, each twice through a lane: 14 * 10 cycles; 30 * 100 on the host
-    got = lanes_for(100.0, 100.0, 30.0, clock_period=10.0, element_bytes=16.0, passes=2)
-    assert got.lane_acceleration == pytest.approx(3000 / 140)
-    assert got.lanes == 5
-
-
 @pytest.mark.parametrize("lanes", [1, 2, 3, 7, 10, 49, 1000])
 @pytest.mark.parametrize("host", [1e-9, 3e-9, 1.1e-8, 1.24e-6])
 def test_an_exact_multiple_of_a_lane_takes_no_further_lane(lanes: int, host: float) -> None:

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from objectives.partition import branch
 from objectives.partition.cut import minimum_cut, reduce_problem
-from objectives.partition.decisions import decide_moves
 from objectives.partition.estimate import estimate, memory_latencies
 from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
 from objectives.partition.milp import solve_program
 from objectives.partition.model import optimal
 from objectives.partition.problem import PartitionProblem, make_problem
 from objectives.partition.quantities import Architecture, Workloads
-from objectives.partition.solve import best_partition, greedy_partition
+from objectives.partition.solve import best_partition, decide_moves, greedy_partition
 from tests.partition_examples import organisation, random_program, some_architecture
 
 

@@ -21,7 +21,6 @@ from objectives.sharing import (
 from objectives.sharing.work_conserving import (
     Load,
     Service,
-    delay_probability,
     find_interval,
     server_wait,
 )
@@ -102,13 +101,6 @@ def test_the_wait_of_many_servers_is_that_of_m_d_c(servers: int) -> None:
     assert np.abs(found / exact - 1)[1:].max() < 0.015
     assert np.abs(found - exact).max() < 0.012  # of a service
     assert np.isinf(server_wait(np.array(1.0), np.array(float(servers))))
-
-
-def test_the_probability_of_a_delay_is_that_of_erlang() -> None:
-    """With a = 4/3 for 2 servers: 3 · a²/2 over 1 + a + 3 · a²/2."""
-    assert delay_probability(np.array(2 / 3), np.array(2.0)) == pytest.approx(8 / 15)
-    assert delay_probability(np.array(0.3), np.array(1.0)) == 0.3
-    assert delay_probability(np.array(0.0), np.array(4.0)) == 0
 
 
 def test_a_limit_changes_no_comparison_with_it() -> None:

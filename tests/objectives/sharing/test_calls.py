@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from objectives.sharing import (
-    call_latency,
-    call_service,
-    engine_count,
-    exact_latency,
-)
+from objectives.sharing import call_latency, call_service, exact_latency
 
 
 def rounds(streams: int, depth: int, switch: int, period: int) -> tuple[int, int]:
@@ -286,10 +281,3 @@ def test_ends_of_the_domain() -> None:
     few = call_latency(3, 4, 4, 4, 1e-3, 5, 1.0)
     assert all(np.isnan(value) for value in vars(few).values())
     assert np.isnan(call_latency(8, 4, 4, 4, 1e-3, 1.5, 1.0).engine_time)
-
-
-# ------------------------------------------------------------------ the elements of a call per lane
-
-
-def test_engines_for_all_streams() -> None:
-    assert engine_count(64, np.array([64, 63, 24, 100])).engines.tolist() == [1, 2, 3, 1]

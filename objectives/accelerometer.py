@@ -17,7 +17,7 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
 from objectives.power_law import broadcast_alike, to_arrays
-from objectives.quantities import Acceleration, Latency, Overhead, declare_speedup
+from objectives.quantities import Acceleration, Latency, Overhead, declare_cost, declare_speedup
 
 SYNC, SYNC_OS = 0.0, 1.0
 
@@ -57,13 +57,11 @@ QueueTime: TypeAlias = Annotated[
 ]
 SwitchTime: TypeAlias = Annotated[
     Floats,
-    Quantity(
+    declare_cost(
         "cycle",
         "time that a core loses to all thread switches of one offload together",
+        (0, 2e4),
         "o1",
-        low=0,
-        better="lower",
-        typical=(0, 2e4),
     ),
 ]
 

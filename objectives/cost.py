@@ -17,9 +17,9 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.power_law import to_arrays
-from objectives.quantities import AREA
+from objectives.quantities import AREA, declare_cost
 
-DIE_AREA = Quantity("m**2", "area of a die", low=0, better="lower", typical=(1e-6, 8e-4))
+DIE_AREA = declare_cost("m**2", "area of a die", (1e-6, 8e-4))
 DIE_YIELD = Quantity("1", "fraction of good dies", "Y", low=0, high=1)
 DieArea: TypeAlias = Annotated[Floats, DIE_AREA]
 
@@ -39,8 +39,7 @@ def die_area(
         Quantity("m**2/LUT", "die area of a LUT", above=0, better="lower", typical=(1e-12, 1e-9)),
     ],
     other_area: Annotated[
-        Floats,
-        Quantity("m**2", "die area of all other parts", low=0, better="lower", typical=(0, 1e-4)),
+        Floats, declare_cost("m**2", "die area of all other parts", (0, 1e-4))
     ] = 0.0,
 ) -> Die:
     """Return the area of a die with accelerators of an area in LUT.
@@ -76,10 +75,7 @@ def die_cost(
     wafer_cost: Annotated[
         Floats, Quantity("USD", "cost of a wafer", above=0, better="lower", typical=(2e3, 2e4))
     ],
-    defect_density: Annotated[
-        Floats,
-        Quantity("1/m**2", "defects per area", "D", low=0, better="lower", typical=(500, 2e3)),
-    ],
+    defect_density: Annotated[Floats, declare_cost("1/m**2", "defects per area", (500, 2e3), "D")],
     defect_clustering: Annotated[
         Floats, Quantity("1", "exponent of the yield", "c", above=0, typical=(1, 10))
     ] = 10.0,
@@ -125,10 +121,6 @@ class DieCarbon(NamedTuple):
     carbon_per_area: Annotated[Array, Quantity("g/m**2", "CO2 of a good die per area", low=0)]
 
 
-def _per_area(unit: str, about: str, symbol: str, typical: tuple[float, float]) -> Quantity:
-    return Quantity(unit, about, symbol, low=0, better="lower", typical=typical)
-
-
 @model
 @monotonic(
     die_carbon="+die_area +carbon_intensity +fab_energy +fab_gases +fab_materials -die_yield"
@@ -139,15 +131,15 @@ def _per_area(unit: str, about: str, symbol: str, typical: tuple[float, float]) 
 def die_carbon(
     die_area: DieArea,
     carbon_intensity: Annotated[
-        Floats, _per_area("g/J", "CO2 of the fab's energy", "CI", (3e-6, 3e-4))
+        Floats, declare_cost("g/J", "CO2 of the fab's energy", (3e-6, 3e-4), "CI")
     ],
-    fab_energy: Annotated[Floats, _per_area("J/m**2", "energy of the fab", "EPA", (3e10, 1.2e11))],
-    fab_gases: Annotated[Floats, _per_area("g/m**2", "CO2 of gases", "GPA", (1e6, 5e6))],
-    fab_materials: Annotated[Floats, _per_area("g/m**2", "CO2 of materials", "MPA", (5e6, 6e6))],
+    fab_energy: Annotated[
+        Floats, declare_cost("J/m**2", "energy of the fab", (3e10, 1.2e11), "EPA")
+    ],
+    fab_gases: Annotated[Floats, declare_cost("g/m**2", "CO2 of gases", (1e6, 5e6), "GPA")],
+    fab_materials: Annotated[Floats, declare_cost("g/m**2", "CO2 of materials", (5e6, 6e6), "MPA")],
     die_yield: Annotated[Floats, Quantity("1", "fraction of good dies", "Y", above=0, high=1)],
-    package_carbon: Annotated[
-        Floats, Quantity("g", "CO2 of the package", low=0, better="lower", typical=(0, 300))
-    ] = 0.0,
+    package_carbon: Annotated[Floats, declare_cost("g", "CO2 of the package", (0, 300))] = 0.0,
 ) -> DieCarbon:
     """Return the embodied carbon, A · (CI · EPA + GPA + MPA) / Y and the package.
 

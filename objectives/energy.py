@@ -24,19 +24,11 @@ import numpy as np
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.logca import InterfaceCosts
 from objectives.power_law import acceleration_gain, broadcast_alike, crossings, to_arrays
-from objectives.quantities import Acceleration, Granularity, Kernel, Lanes
+from objectives.quantities import Acceleration, Granularity, Kernel, Lanes, declare_cost
 
 
 def _time(about: str, symbol: str = "") -> Quantity:
     return Quantity("cycle", about, symbol, low=0.0, typical=(1e2, 1e6))
-
-
-def _power(about: str, most: float) -> Quantity:
-    return Quantity("W", about, low=0.0, better="lower", typical=(0.0, most))
-
-
-def _per_byte(about: str) -> Quantity:
-    return Quantity("J/B", about, low=0.0, better="lower", typical=(1e-12, 1e-8))
 
 
 def _part(about: str) -> Quantity:
@@ -76,12 +68,23 @@ class Powers(NamedTuple):
     """
 
     host_active_power: HostActivePower
-    host_idle_power: Annotated[Floats, _power("host's power while it waits", 10.0)]
-    engine_power: Annotated[Floats, _power("power that a lane adds while it works", 10.0)]
-    engine_idle_power: Annotated[Floats, _power("power of a lane, working or not", 1.0)]
-    engine_energy_per_byte: Annotated[Floats, _per_byte("engine's energy for each byte")]
+    host_idle_power: Annotated[
+        Floats, declare_cost("W", "host's power while it waits", (0.0, 10.0))
+    ]
+    engine_power: Annotated[
+        Floats, declare_cost("W", "power that a lane adds while it works", (0.0, 10.0))
+    ]
+    engine_idle_power: Annotated[
+        Floats, declare_cost("W", "power of a lane, working or not", (0.0, 1.0))
+    ]
+    engine_energy_per_byte: Annotated[
+        Floats, declare_cost("J/B", "engine's energy for each byte", (1e-12, 1e-8))
+    ]
     interface_energy_per_byte: Annotated[
-        Floats, _per_byte("interface's energy for each byte of a call, in and out")
+        Floats,
+        declare_cost(
+            "J/B", "interface's energy for each byte of a call, in and out", (1e-12, 1e-8)
+        ),
     ]
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.power_law import broadcast_alike, to_arrays
+from objectives.quantities import declare_cost
 
 
 def _time(about: str, symbol: str = "") -> Quantity:
@@ -66,13 +67,11 @@ def freed_time(
     ],
     completion_time: Annotated[
         Floats,
-        Quantity(
+        declare_cost(
             "cycle",
             "host's time to notice the end of a call: to sleep and wake, or to read a queue",
+            (1e2, 1e5),
             "w",
-            low=0.0,
-            better="lower",
-            typical=(1e2, 1e5),
         ),
     ],
 ) -> FreedTime:

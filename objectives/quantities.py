@@ -41,6 +41,11 @@ def declare_flag(about: str) -> Quantity:
     return Quantity("1", about, low=0, high=1, integer=True)
 
 
+def declare_cost(unit: str, about: str, typical: tuple[float, float], symbol: str = "") -> Quantity:
+    """Return the declaration of an input of at least 0, of which less is better."""
+    return Quantity(unit, about, symbol, low=0, better="lower", typical=typical)
+
+
 def declare_speedup(
     about: str,
     time: str = "accelerated_time",
@@ -103,30 +108,14 @@ class Kernel(NamedTuple):
 
 
 Overhead: TypeAlias = Annotated[
-    Floats,
-    Quantity("cycle", "host's set-up of a call", "o", low=0.0, better="lower", typical=(10.0, 1e6)),
+    Floats, declare_cost("cycle", "host's set-up of a call", (10.0, 1e6), "o")
 ]
 Latency: TypeAlias = Annotated[
     Floats,
-    Quantity(
-        "cycle",
-        "interface latency of a call, whatever its size",
-        "L",
-        low=0.0,
-        better="lower",
-        typical=(0.0, 5000.0),
-    ),
+    declare_cost("cycle", "interface latency of a call, whatever its size", (0.0, 5000.0), "L"),
 ]
 LatencyPerByte: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle/B",
-        "interface latency for each byte",
-        "l",
-        low=0.0,
-        better="lower",
-        typical=(0.0, 16.0),
-    ),
+    Floats, declare_cost("cycle/B", "interface latency for each byte", (0.0, 16.0), "l")
 ]
 Acceleration: TypeAlias = Annotated[
     Floats,
@@ -229,15 +218,7 @@ SharedLink = Annotated[
     ),
 ]
 LinkTimePerByte = Annotated[
-    Floats,
-    Quantity(
-        "cycle/B",
-        "time that each byte occupies the link",
-        "l",
-        low=0,
-        better="lower",
-        typical=(0.01, 2),
-    ),
+    Floats, declare_cost("cycle/B", "time that each byte occupies the link", (0.01, 2), "l")
 ]
 
 
@@ -245,33 +226,17 @@ class SetUp(NamedTuple):
     """What keeps a thread of the host busy before a call is on its way."""
 
     interface_overhead: Annotated[
-        Floats,
-        Quantity(
-            "cycle", "set-up of a call on the host", "o", low=0, better="lower", typical=(10, 1e4)
-        ),
+        Floats, declare_cost("cycle", "set-up of a call on the host", (10, 1e4), "o")
     ]
     interface_overhead_per_byte: Annotated[
-        Floats,
-        Quantity(
-            "cycle/B",
-            "the host's own moving of each byte",
-            "h",
-            low=0,
-            better="lower",
-            typical=(0, 2),
-        ),
+        Floats, declare_cost("cycle/B", "the host's own moving of each byte", (0, 2), "h")
     ]
 
 
 InterfaceLatency = Annotated[
     Floats,
-    Quantity(
-        "cycle",
-        "travel to the engine and back, during which the link is free",
-        "L",
-        low=0,
-        better="lower",
-        typical=(1, 1e4),
+    declare_cost(
+        "cycle", "travel to the engine and back, during which the link is free", (1, 1e4), "L"
     ),
 ]
 
@@ -279,14 +244,10 @@ InterfaceLatency = Annotated[
 
 AREA = Quantity("LUT", "area of the accelerators", low=0, worth=0.0)
 AREA_INTERFACE = Quantity("LUT", "interfaces", low=0, part_of="area")
-InterfaceArea: TypeAlias = Annotated[
-    Floats,
-    Quantity("LUT", "area of an interface", low=0, better="lower", typical=(0, 2e4)),
-]
+InterfaceArea: TypeAlias = Annotated[Floats, declare_cost("LUT", "area of an interface", (0, 2e4))]
 
 MemoryAreaPerBit: TypeAlias = Annotated[
-    Floats,
-    Quantity("LUT/bit", "area of a bit of memory", low=0, better="lower", typical=(0.01, 0.1)),
+    Floats, declare_cost("LUT/bit", "area of a bit of memory", (0.01, 0.1))
 ]
 
 # ------------------------------------------------------------------------------------ the programs

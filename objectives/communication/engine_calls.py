@@ -38,7 +38,14 @@ from objectives.communication.split import (
     place_traffic,
 )
 from objectives.power_law import broadcast_alike
-from objectives.quantities import CALL_RATE, ROUNDING, ClockCycles, Workload, declare_speedup
+from objectives.quantities import (
+    CALL_RATE,
+    ROUNDING,
+    ClockCycles,
+    Workload,
+    declare_cost,
+    declare_speedup,
+)
 
 RUN_RATE = Quantity(
     "1/s", "runs of the program that one stream asks for a second", above=0, typical=(0.1, 100)
@@ -239,12 +246,10 @@ def run_response(
     calls_per_run: Annotated[Floats, CALLS_PER_RUN],
     call_time: Annotated[
         Floats,
-        Quantity(
+        declare_cost(
             "cycle",
             "mean time from the arrival of a request to the end of its call, under load",
-            low=0,
-            better="lower",
-            typical=(100, 1e5),
+            (100, 1e5),
         ),
     ],
     host_rest_time: Annotated[Floats, HOST_REST_TIME],

@@ -19,6 +19,7 @@ from objectives.quantities import (
     LatencyPerByte,
     MemoryAreaPerBit,
     Overhead,
+    declare_cost,
     declare_flag,
 )
 
@@ -51,10 +52,6 @@ Selection: TypeAlias = Annotated[
 
 def _factor(about: str, typical: tuple[float, float]) -> Quantity:
     return Quantity("1", about, above=0, better="higher", typical=typical)
-
-
-def _area(unit: str, about: str, typical: tuple[float, float]) -> Quantity:
-    return Quantity(unit, about, low=0, better="lower", typical=typical)
 
 
 ComputationFactor: TypeAlias = Annotated[
@@ -94,10 +91,13 @@ ByteTime: TypeAlias = Annotated[
 ]
 InstructionArea: TypeAlias = Annotated[
     Floats,
-    _area("LUT/instruction", "area of an instruction of the code at the host's speed", (1, 100)),
+    declare_cost(
+        "LUT/instruction", "area of an instruction of the code at the host's speed", (1, 100)
+    ),
 ]
 BankArea: TypeAlias = Annotated[
-    Floats, _area("LUT", "area of the ports of a store at the speed of the host's", (100, 1e4))
+    Floats,
+    declare_cost("LUT", "area of the ports of a store at the speed of the host's", (100, 1e4)),
 ]
 
 

@@ -32,6 +32,7 @@ from objectives.quantities import (
     PipelineDepth,
     SharedLink,
     Streams,
+    declare_cost,
 )
 
 
@@ -67,13 +68,10 @@ def total_area(
         Floats,
         Quantity("1", "streams that share a pipeline", "N", low=0, integer=True, typical=(0, 256)),
     ] = 0.0,
-    context_bits: Annotated[
-        Floats, Quantity("bit", "state of a stream", low=0, better="lower", typical=(0, 4096))
-    ] = 0.0,
+    context_bits: Annotated[Floats, declare_cost("bit", "state of a stream", (0, 4096))] = 0.0,
     buffer_bits: Annotated[Floats, BUFFER_BITS] = 0.0,
     cache_size: Annotated[
-        Floats,
-        Quantity("bit", "data of the accelerator's cache", low=0, better="lower", typical=(0, 1e6)),
+        Floats, declare_cost("bit", "data of the accelerator's cache", (0, 1e6))
     ] = 0.0,
     engines: Engines = 1.0,
     shared_link: SharedLink = 0.0,
@@ -126,22 +124,14 @@ def chip_area(
     interface_area: InterfaceArea,
     memory_area_per_bit: MemoryAreaPerBit,
     buffer_area_per_bit: Annotated[
-        Floats,
-        Quantity(
-            "LUT/bit", "area of a bit of a call's data", low=0, better="lower", typical=(0.005, 0.1)
-        ),
+        Floats, declare_cost("LUT/bit", "area of a bit of a call's data", (0.005, 0.1))
     ],
-    arbiter_area: Annotated[
-        Floats,
-        Quantity("LUT", "arbiter, for each stream", low=0, better="lower", typical=(0, 20)),
-    ],
+    arbiter_area: Annotated[Floats, declare_cost("LUT", "arbiter, for each stream", (0, 20))],
     stored_contexts: Annotated[
         Floats,
         Quantity("1", "contexts in the secondary memory of an engine", low=0, typical=(0, 64)),
     ],
-    context_bits: Annotated[
-        Floats, Quantity("bit", "state of a stream", low=0, better="lower", typical=(0, 4096))
-    ],
+    context_bits: Annotated[Floats, declare_cost("bit", "state of a stream", (0, 4096))],
     buffer_bits: Annotated[Floats, BUFFER_BITS],
     streams: Streams,
     engines: Engines,

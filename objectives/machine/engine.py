@@ -33,6 +33,7 @@ from objectives.quantities import (
     Lanes,
     Passes,
     PipelineDepth,
+    declare_cost,
 )
 
 
@@ -48,20 +49,10 @@ class Stages(NamedTuple):
         Quantity("1", "parts that stay whole", low=1, integer=True, typical=(4, 1000)),
     ]
     register_delay: Annotated[
-        Floats,
-        Quantity(
-            "s", "delay of a stage without its logic", low=0, better="lower", typical=(1e-9, 6e-9)
-        ),
+        Floats, declare_cost("s", "delay of a stage without its logic", (1e-9, 6e-9))
     ]
     routing_delay: Annotated[
-        Floats,
-        Quantity(
-            "s",
-            "delay that each stage adds to the wires",
-            low=0,
-            better="lower",
-            typical=(0, 2e-10),
-        ),
+        Floats, declare_cost("s", "delay that each stage adds to the wires", (0, 2e-10))
     ]
     unsplit_stages: Annotated[
         Floats,
@@ -76,10 +67,7 @@ class LaneArea(NamedTuple):
         Floats,
         Quantity("LUT", "area of a lane of one stage", above=0, better="lower", typical=(300, 2e5)),
     ]
-    stage_area: Annotated[
-        Floats,
-        Quantity("LUT", "area of a further stage", low=0, better="lower", typical=(0, 2000)),
-    ]
+    stage_area: Annotated[Floats, declare_cost("LUT", "area of a further stage", (0, 2000))]
 
 
 class Elements(NamedTuple):

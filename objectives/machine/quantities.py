@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from dse.model import Floats, Quantity
+from objectives.quantities import declare_cost
 
-ENGINE_AREA = Quantity(
-    "LUT", "area of all lanes without pipelining", low=0, better="lower", typical=(1e3, 1e6)
-)
-REGISTER_AREA = Quantity(
-    "LUT", "area that pipelining adds", low=0, better="lower", typical=(0, 1e6)
-)
-BUFFER_BITS = Quantity("bit", "data of calls in flight", low=0, better="lower", typical=(0, 1e6))
+ENGINE_AREA = declare_cost("LUT", "area of all lanes without pipelining", (1e3, 1e6))
+REGISTER_AREA = declare_cost("LUT", "area that pipelining adds", (0, 1e6))
+BUFFER_BITS = declare_cost("bit", "data of calls in flight", (0, 1e6))
 
 # ------------------------------------------------------------------- times of a call, on the host
 
@@ -67,21 +64,15 @@ CallRate: TypeAlias = Annotated[
 ]
 EngineInterval: TypeAlias = Annotated[
     Floats,
-    Quantity(
+    declare_cost(
         "cycle",
         "time from call to call at the engine of a stream that always has one waiting",
-        low=0,
-        better="lower",
-        typical=(10, 1e5),
+        (10, 1e5),
     ),
 ]
 StreamInterval: TypeAlias = Annotated[
     Floats,
-    Quantity(
-        "cycle",
-        "mean time from call to call of a stream with q calls in flight",
-        low=0,
-        better="lower",
-        typical=(100, 1e5),
+    declare_cost(
+        "cycle", "mean time from call to call of a stream with q calls in flight", (100, 1e5)
     ),
 ]

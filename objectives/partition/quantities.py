@@ -11,7 +11,7 @@ from dse.problems import InputError, Problem
 from dse.profile.document import Profile
 from objectives.partition.graph import COSTED, Graph, make_graph
 from objectives.programs import Program, load_programs
-from objectives.quantities import declare_flag
+from objectives.quantities import declare_cost, declare_flag
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +107,6 @@ def _cost(core: str, instructions: str) -> Quantity:
     return Quantity("1", about, low=0.0, high=1e6, better="lower", typical=(1.0, 32.0))
 
 
-def _drawback(unit: str, about: str, typical: tuple[float, float]) -> Quantity:
-    return Quantity(unit, about, low=0.0, better="lower", typical=typical)
-
-
 def _time(about: str, symbol: str, typical: tuple[float, float]) -> Quantity:
     return Quantity("cycle", about, symbol, low=0.0, typical=typical)
 
@@ -139,7 +135,7 @@ class Architecture(NamedTuple):
         ),
     ] = 1.0
     shared_penalty: Annotated[
-        Floats, _drawback("cycle", "latency that sharing adds to a shared cache", (0.0, 3.0))
+        Floats, declare_cost("cycle", "latency that sharing adds to a shared cache", (0.0, 3.0))
     ] = 0.0
     accelerator_instruction_time: Annotated[
         Floats,
@@ -154,7 +150,7 @@ class Architecture(NamedTuple):
     ] = 0.5
     interface_latency_factor: Annotated[
         Floats,
-        _drawback("1", "factor on the three latencies between CPU and accelerator", (0.25, 4.0)),
+        declare_cost("1", "factor on the three latencies between CPU and accelerator", (0.25, 4.0)),
     ] = 1.0
     cpu_instruction_time: Annotated[
         Floats,

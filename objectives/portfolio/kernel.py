@@ -41,7 +41,14 @@ from objectives.portfolio.quantities import (
     ServiceTime,
 )
 from objectives.power_law import broadcast_alike, power, to_arrays
-from objectives.quantities import AREA, ElementBytes, Granularity, LinkTimePerByte, SetUp
+from objectives.quantities import (
+    AREA,
+    ElementBytes,
+    Granularity,
+    LinkTimePerByte,
+    SetUp,
+    declare_cost,
+)
 from objectives.quantities import declare_flag as flag_of
 from objectives.queues import mixed_service_wait, pooled_wait
 
@@ -133,14 +140,7 @@ def engine_service(
     ],
     granularity_out: GranularityOut = 0.0,
     fill_clocks: Annotated[
-        Floats,
-        Quantity(
-            "1",
-            "further clocks of a call, whatever its elements",
-            low=0,
-            better="lower",
-            typical=(0, 100),
-        ),
+        Floats, declare_cost("1", "further clocks of a call, whatever its elements", (0, 100))
     ] = 0.0,
 ) -> EngineService:
     """Return the service time: fill, and the clocks of all elements, over the engine's clock.
@@ -374,10 +374,6 @@ class KernelArea(NamedTuple):
     ultra_rams_used: Annotated[Array, ULTRA_RAMS_USED]
 
 
-def _size(unit: str, about: str, most: float) -> Quantity:
-    return Quantity(unit, f"{about} of one engine", low=0, better="lower", typical=(0, most))
-
-
 @model
 @monotonic(
     area="+lane_area +interface_area =block_rams =ultra_rams +engines +built",
@@ -385,10 +381,12 @@ def _size(unit: str, about: str, most: float) -> Quantity:
     ultra_rams_used="=lane_area =interface_area =block_rams +ultra_rams +engines +built",
 )
 def kernel_area(
-    lane_area: Annotated[Floats, _size("LUT", "area", 5e4)],
-    interface_area: Annotated[Floats, _size("LUT", "area of the interface", 5e3)] = 0.0,
-    block_rams: Annotated[Floats, _size("1", "block RAMs", 50)] = 0.0,
-    ultra_rams: Annotated[Floats, _size("1", "UltraRAMs", 20)] = 0.0,
+    lane_area: Annotated[Floats, declare_cost("LUT", "area of one engine", (0, 5e4))],
+    interface_area: Annotated[
+        Floats, declare_cost("LUT", "area of the interface of one engine", (0, 5e3))
+    ] = 0.0,
+    block_rams: Annotated[Floats, declare_cost("1", "block RAMs of one engine", (0, 50))] = 0.0,
+    ultra_rams: Annotated[Floats, declare_cost("1", "UltraRAMs of one engine", (0, 20))] = 0.0,
     engines: EngineCopies = 1.0,
     built: Built = 1.0,
 ) -> KernelArea:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple, TypeAlias
 
 from dse.model import Floats, Quantity
+from objectives.quantities import declare_cost
 
 # ------------------------------------------------------------------------- sums over the kernels
 
@@ -43,10 +44,6 @@ ACCELERATOR_POWER = Quantity("W", "power of engines and transfers", low=0, typic
 KernelRate: TypeAlias = Annotated[Floats, KERNEL_RATE]
 
 
-def _price(unit: str, about: str, most: float) -> Quantity:
-    return Quantity(unit, about, low=0, better="lower", typical=(0, most))
-
-
 # ------------------------------------------------------------------------------- times of one call
 
 HostTime: TypeAlias = Annotated[
@@ -54,8 +51,7 @@ HostTime: TypeAlias = Annotated[
     Quantity("s", "time of a call on the host", "T0", above=0, typical=(1e-6, 1e-3)),
 ]
 ServiceTime: TypeAlias = Annotated[
-    Floats,
-    Quantity("s", "time of a call at its engine", low=0, better="lower", typical=(1e-6, 1e-4)),
+    Floats, declare_cost("s", "time of a call at its engine", (1e-6, 1e-4))
 ]
 LinkTime: TypeAlias = Annotated[
     Floats,
@@ -68,11 +64,18 @@ HOST_WAIT_TIME = Quantity("s", "mean wait of a call for a core", low=0, typical=
 class EnginePowers(NamedTuple):
     """The powers of an engine and its transfers, as in :class:`objectives.energy.Powers`."""
 
-    engine_power: Annotated[Floats, _price("W", "power that an engine adds while it works", 10.0)]
-    engine_idle_power: Annotated[Floats, _price("W", "power of an engine, working or not", 1.0)]
-    engine_energy_per_byte: Annotated[Floats, _price("J/B", "engine's energy for each byte", 1e-8)]
+    engine_power: Annotated[
+        Floats, declare_cost("W", "power that an engine adds while it works", (0, 10.0))
+    ]
+    engine_idle_power: Annotated[
+        Floats, declare_cost("W", "power of an engine, working or not", (0, 1.0))
+    ]
+    engine_energy_per_byte: Annotated[
+        Floats, declare_cost("J/B", "engine's energy for each byte", (0, 1e-8))
+    ]
     interface_energy_per_byte: Annotated[
-        Floats, _price("J/B", "interface's energy for each byte of a call, in and out", 1e-8)
+        Floats,
+        declare_cost("J/B", "interface's energy for each byte of a call, in and out", (0, 1e-8)),
     ]
 
 

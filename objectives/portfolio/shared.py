@@ -29,7 +29,7 @@ from objectives.portfolio.quantities import (
     Cores,
 )
 from objectives.power_law import to_arrays
-from objectives.quantities import declare_speedup
+from objectives.quantities import declare_cost, declare_speedup
 from objectives.queues import mixed_service_wait, pooled_wait
 
 HostLoad = Annotated[Floats, HOST_LOAD]
@@ -251,9 +251,7 @@ def system_power(
     host_utilization: HostUtilization,
     cores: Cores,
     host_active_power: HostActivePower,
-    host_idle_power: Annotated[
-        Floats, Quantity("W", "core's power while it waits", low=0, better="lower", typical=(0, 5))
-    ],
+    host_idle_power: Annotated[Floats, declare_cost("W", "core's power while it waits", (0, 5))],
 ) -> SystemPower:
     """Return the mean power: idle cores, more for busy ones, engines and transfers.
 

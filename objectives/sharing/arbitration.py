@@ -37,6 +37,7 @@ from objectives.quantities import (
     SharedLink,
     Streams,
     declare_call_part,
+    declare_cost,
 )
 from objectives.queues import constant_service_wait
 from objectives.sharing.calls import (
@@ -438,12 +439,10 @@ def call_pace(
     way: LinkWay,
     link_interval: Annotated[
         Floats,
-        Quantity(
+        declare_cost(
             "s",
             "time from call to call that the link leaves to a stream that always has one waiting",
-            low=0,
-            better="lower",
-            typical=(0, 1e-5),
+            (0, 1e-5),
         ),
     ],
 ) -> Pace:

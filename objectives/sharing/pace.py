@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array, Floats, Quantity, model
-from objectives.quantities import CallsInFlight, ClockPeriod
+from objectives.quantities import CallsInFlight, ClockPeriod, declare_cost
 from objectives.sharing.schedule import LaneElements, Pipeline, SchedulePeriod, make_schedule
 
 _SETTLING = 32
@@ -40,18 +40,10 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 
 SetUpTime: TypeAlias = Annotated[
-    Floats,
-    Quantity("s", "set-up of a call on the host", low=0, better="lower", typical=(1e-8, 1e-5)),
+    Floats, declare_cost("s", "set-up of a call on the host", (1e-8, 1e-5))
 ]
 TravelTime: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "s",
-        "time of a call without set-up, waiting and engine",
-        low=0,
-        better="lower",
-        typical=(1e-7, 1e-5),
-    ),
+    Floats, declare_cost("s", "time of a call without set-up, waiting and engine", (1e-7, 1e-5))
 ]
 LinkWaitTime: TypeAlias = Annotated[
     Floats,
@@ -65,8 +57,7 @@ LinkWaitTime: TypeAlias = Annotated[
     ),
 ]
 LinkUtilization: TypeAlias = Annotated[
-    Floats,
-    Quantity("1", "chance that a call waits for the link", low=0, better="lower", typical=(0, 1)),
+    Floats, declare_cost("1", "chance that a call waits for the link", (0, 1))
 ]
 STREAM_INTERVAL = Quantity(
     "s", "mean time from call to call of a stream with q calls in flight", low=0

@@ -10,6 +10,7 @@ module's own (docs/explanation/accelerometer.md).
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, TypeAlias
 
@@ -17,7 +18,14 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
 from objectives.power_law import broadcast_alike, to_arrays
-from objectives.quantities import Acceleration, Latency, Overhead, declare_cost, declare_speedup
+from objectives.quantities import (
+    Acceleration,
+    Latency,
+    Overhead,
+    declare_cost,
+    declare_part,
+    declare_speedup,
+)
 
 SYNC, SYNC_OS = 0.0, 1.0
 
@@ -108,8 +116,7 @@ def _only(*signs: str) -> str:
     return " ".join([*signs, *others])
 
 
-def _part(about: str) -> Quantity:
-    return Quantity("1", about, low=0, part_of="core_time")
+_part = functools.partial(declare_part, "1", "core_time")
 
 
 @dataclass(frozen=True, eq=False)

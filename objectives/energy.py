@@ -16,6 +16,7 @@ then the time during which the host or the engine takes power.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, TypeAlias
 
@@ -24,15 +25,21 @@ import numpy as np
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.logca import InterfaceCosts
 from objectives.power_law import acceleration_gain, broadcast_alike, crossings, to_arrays
-from objectives.quantities import Acceleration, Granularity, Kernel, Lanes, declare_cost
+from objectives.quantities import (
+    Acceleration,
+    Granularity,
+    Kernel,
+    Lanes,
+    declare_cost,
+    declare_part,
+)
 
 
 def _time(about: str, symbol: str = "") -> Quantity:
     return Quantity("cycle", about, symbol, low=0.0, typical=(1e2, 1e6))
 
 
-def _part(about: str) -> Quantity:
-    return Quantity("J", about, low=0.0, part_of="call_energy")
+_part = functools.partial(declare_part, "J", "call_energy")
 
 
 HOST_ENERGY = Quantity("J", "energy of the work on the host", "E0", low=0.0, typical=(1e-9, 1e-3))

@@ -65,9 +65,9 @@ CALL_TIME = Quantity(
 )
 
 
-def declare_call_part(about: str, unit: str = "s") -> Quantity:
-    """Return the declaration of a part of the time of a call."""
-    return Quantity(unit, about, low=0, part_of="call_time")
+def declare_part(unit: str, whole: str, about: str, symbol: str = "") -> Quantity:
+    """Return the declaration of an additive part of the output `whole`."""
+    return Quantity(unit, about, symbol, low=0, part_of=whole)
 
 
 # ------------------------------------------------------------------------- the offload of a kernel
@@ -243,7 +243,7 @@ InterfaceLatency = Annotated[
 # -------------------------------------------------------------------------------------------- area
 
 AREA = Quantity("LUT", "area of the accelerators", low=0, worth=0.0)
-AREA_INTERFACE = Quantity("LUT", "interfaces", low=0, part_of="area")
+AREA_INTERFACE = declare_part("LUT", "area", "interfaces")
 InterfaceArea: TypeAlias = Annotated[Floats, declare_cost("LUT", "area of an interface", (0, 2e4))]
 
 MemoryAreaPerBit: TypeAlias = Annotated[

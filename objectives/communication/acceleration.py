@@ -20,6 +20,7 @@ default to 0, 0 and 1.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -40,7 +41,7 @@ from objectives.communication.split import (
     place_traffic,
 )
 from objectives.power_law import broadcast_alike
-from objectives.quantities import AREA, AREA_INTERFACE, Workload, declare_speedup
+from objectives.quantities import AREA, AREA_INTERFACE, Workload, declare_part, declare_speedup
 
 
 class Parts(NamedTuple):
@@ -54,8 +55,7 @@ class Parts(NamedTuple):
     calls: Floats
 
 
-def _part(about: str) -> Quantity:
-    return Quantity("cycle", about, low=0, part_of="accelerated_time")
+_part = functools.partial(declare_part, "cycle", "accelerated_time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,8 +237,8 @@ class Areas:
     """The outputs of `accelerator_area`."""
 
     area: Annotated[Array, AREA]
-    area_engine: Annotated[Array, Quantity("LUT", "computation", low=0, part_of="area")]
-    area_store: Annotated[Array, Quantity("LUT", "stores", low=0, part_of="area")]
+    area_engine: Annotated[Array, declare_part("LUT", "area", "computation")]
+    area_store: Annotated[Array, declare_part("LUT", "area", "stores")]
     area_interface: Annotated[Array, AREA_INTERFACE]
     working_set: Annotated[Array, Quantity("B", "data that the accelerators' stores hold", low=0)]
 

@@ -44,6 +44,7 @@ from objectives.quantities import (
     ClockCycles,
     Workload,
     declare_cost,
+    declare_part,
     declare_speedup,
 )
 
@@ -154,12 +155,8 @@ class ProgramRun:
     """The outputs of `program_run`."""
 
     run_time: Annotated[Array, Quantity("cycle", "time of a run with the accelerator", "T1", low=0)]
-    run_rest_time: Annotated[
-        Array, Quantity("cycle", "what stays on the host", low=0, part_of="run_time")
-    ]
-    run_calls_time: Annotated[
-        Array, Quantity("cycle", "calls back to back", low=0, part_of="run_time")
-    ]
+    run_rest_time: Annotated[Array, declare_part("cycle", "run_time", "what stays on the host")]
+    run_calls_time: Annotated[Array, declare_part("cycle", "run_time", "calls back to back")]
     speedup: Annotated[
         Array,
         declare_speedup("speedup of runs back to back", "run_time", reference=("host_run_time",)),
@@ -232,10 +229,10 @@ class RunResponse:
         ),
     ]
     response_rest_time: Annotated[
-        Array, Quantity("cycle", "part on the host", low=0, part_of="run_response_time")
+        Array, declare_part("cycle", "run_response_time", "part on the host")
     ]
     response_calls_time: Annotated[
-        Array, Quantity("cycle", "response times of the calls", low=0, part_of="run_response_time")
+        Array, declare_part("cycle", "run_response_time", "response times of the calls")
     ]
 
 

@@ -33,22 +33,21 @@ from objectives.quantities import (
     SharedLink,
     Streams,
     declare_cost,
+    declare_part,
 )
+
+_part = functools.partial(declare_part, "LUT", "area")
 
 
 class Area(NamedTuple):
     """The output of `total_area`."""
 
     area: Annotated[Array, AREA]
-    area_engine: Annotated[Array, Quantity("LUT", "logic of all lanes", low=0, part_of="area")]
-    area_registers: Annotated[Array, Quantity("LUT", "pipeline stages", low=0, part_of="area")]
-    area_contexts: Annotated[
-        Array, Quantity("LUT", "secondary memory of contexts", low=0, part_of="area")
-    ]
-    area_buffers: Annotated[
-        Array, Quantity("LUT", "data of calls in flight", low=0, part_of="area")
-    ]
-    area_cache: Annotated[Array, Quantity("LUT", "cache data", low=0, part_of="area")]
+    area_engine: Annotated[Array, _part("logic of all lanes")]
+    area_registers: Annotated[Array, _part("pipeline stages")]
+    area_contexts: Annotated[Array, _part("secondary memory of contexts")]
+    area_buffers: Annotated[Array, _part("data of calls in flight")]
+    area_cache: Annotated[Array, _part("cache data")]
     area_interface: Annotated[Array, AREA_INTERFACE]
 
 
@@ -102,15 +101,11 @@ class ChipArea(NamedTuple):
     """The outputs of `chip_area`."""
 
     area: Annotated[Array, AREA]
-    area_engine: Annotated[Array, Quantity("LUT", "logic of all lanes", low=0, part_of="area")]
-    area_registers: Annotated[Array, Quantity("LUT", "pipeline stages", low=0, part_of="area")]
-    area_arbiter: Annotated[Array, Quantity("LUT", "arbiters", low=0, part_of="area")]
-    area_contexts: Annotated[
-        Array, Quantity("LUT", "secondary memory of contexts", low=0, part_of="area")
-    ]
-    area_buffers: Annotated[
-        Array, Quantity("LUT", "data of calls in flight", low=0, part_of="area")
-    ]
+    area_engine: Annotated[Array, _part("logic of all lanes")]
+    area_registers: Annotated[Array, _part("pipeline stages")]
+    area_arbiter: Annotated[Array, _part("arbiters")]
+    area_contexts: Annotated[Array, _part("secondary memory of contexts")]
+    area_buffers: Annotated[Array, _part("data of calls in flight")]
     area_interface: Annotated[Array, AREA_INTERFACE]
 
 

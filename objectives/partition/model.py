@@ -20,7 +20,7 @@ from objectives.partition.quantities import (
     Workloads,
 )
 from objectives.partition.solve import REMEMBERED, Partition, solve_best, solve_greedy
-from objectives.quantities import Workload, declare_speedup
+from objectives.quantities import Workload, declare_part, declare_speedup
 
 _REPORTED_ROUNDING = 1e-6  # of the time: larger rounding errors are reported
 _NOT_OF_THE_CPU = (
@@ -48,8 +48,7 @@ _MOVES = {
 for the best partition may stop before it is proven."""
 
 
-def _part(about: str, symbol: str) -> Quantity:
-    return Quantity("cycle", about, symbol, low=0.0, part_of="accelerated_time")
+_part = functools.partial(declare_part, "cycle", "accelerated_time")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ arbitration.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, TypeAlias
@@ -36,8 +37,8 @@ from objectives.quantities import (
     PipelineDepth,
     SharedLink,
     Streams,
-    declare_call_part,
     declare_cost,
+    declare_part,
 )
 from objectives.queues import constant_service_wait
 from objectives.sharing.calls import (
@@ -481,20 +482,21 @@ def queue_pace(columns: Columns, limit: Array | None = None) -> tuple[Array, ...
 # --------------------------------------------------------------------------------- calls under load
 
 
+_part = functools.partial(declare_part, "s", "call_time")
+
+
 @dataclass(frozen=True, eq=False)
 class CallResponse:
     """The outputs of `call_response`."""
 
     call_time: Annotated[Array, CALL_TIME]
     call_queue_time: Annotated[
-        Array, declare_call_part("wait for the thread, the window and other calls at the engine")
+        Array, _part("wait for the thread, the window and other calls at the engine")
     ]
-    call_set_up_time: Annotated[Array, declare_call_part("set-up on the host")]
-    call_link_time: Annotated[Array, declare_call_part("wait for the link")]
-    call_travel_time: Annotated[Array, declare_call_part("on the link, to the engine and back")]
-    call_engine_time: Annotated[
-        Array, declare_call_part("at the engine, without the wait for other calls")
-    ]
+    call_set_up_time: Annotated[Array, _part("set-up on the host")]
+    call_link_time: Annotated[Array, _part("wait for the link")]
+    call_travel_time: Annotated[Array, _part("on the link, to the engine and back")]
+    call_engine_time: Annotated[Array, _part("at the engine, without the wait for other calls")]
 
 
 class _StepsBound(NamedTuple):

@@ -12,13 +12,14 @@ with fewer streams keeps its C slots a turn, some of them idle. Every formula th
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
-from objectives.quantities import ClockPeriod, PipelineDepth, Streams
+from objectives.quantities import ClockPeriod, PipelineDepth, Streams, declare_part
 
 LONGEST_PERIOD = 65_536
 """Largest schedule period in the domain; the cost of the exact latency grows with the period."""
@@ -106,6 +107,9 @@ def make_schedule(
     return Schedule(away + turn, away)
 
 
+_part = functools.partial(declare_part, "s", "latency_printed")
+
+
 @dataclass(frozen=True, eq=False)
 class PrintedLatency:
     """The outputs of :func:`printed_latency`."""
@@ -121,29 +125,11 @@ class PrintedLatency:
     utilization: Annotated[
         Array, Quantity("1", "arrival rate over service rate of a stream", "ρ", low=0)
     ]
-    queueing_time: Annotated[
-        Array,
-        Quantity(
-            "s",
-            "mean wait in the queue by the M/D/1 formula",
-            "W_q",
-            low=0,
-            part_of="latency_printed",
-        ),
-    ]
+    queueing_time: Annotated[Array, _part("mean wait in the queue by the M/D/1 formula", "W_q")]
     swapped_out_time: Annotated[
-        Array,
-        Quantity(
-            "s",
-            "mean further wait while swapped out, as printed",
-            "W_h",
-            low=0,
-            part_of="latency_printed",
-        ),
+        Array, _part("mean further wait while swapped out, as printed", "W_h")
     ]
-    pipeline_time: Annotated[
-        Array, Quantity("s", "time in the pipeline", "W_s", low=0, part_of="latency_printed")
-    ]
+    pipeline_time: Annotated[Array, _part("time in the pipeline", "W_s")]
     latency_printed: Annotated[
         Array,
         Quantity("s", "mean latency by the printed approximation", "W", low=0, better="lower"),

@@ -291,3 +291,10 @@ def _deviation(
     if (doubtful or abs(measured.carried - 1) > 0.01) and calls <= 10_000:
         return _deviation(system, predicted, seed + 1, 20 * calls)
     return found | {"carried": measured.carried}
+
+
+def check_deviations(found: pd.DataFrame) -> None:
+    assert not found.isna().any().any()
+    assert found[["call_time", "call_interval"]].abs().max().max() < 0.05
+    assert found[["call_time_p95", "call_time_p99"]].abs().max().max() < 0.10
+    assert found["carried"].min() > 0.99  # no design has more to do than it can

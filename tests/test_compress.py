@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dse
-from tests.crypto_examples import deviations, front_designs
+from tests.crypto_examples import check_deviations, deviations, front_designs
 from tests.oracles.system import System
 
 STUDY = Path(__file__).parents[1] / "studies" / "compress.toml"
@@ -79,14 +79,11 @@ def systems(designs: pd.DataFrame) -> list[System]:
     ]
 
 
-def check_deviations(designs: pd.DataFrame) -> None:
+def check_designs(designs: pd.DataFrame) -> None:
     predicted = pd.DataFrame(quantities(designs, ["call_time", "call_interval"]))
     found = deviations(systems(designs), predicted)
     assert len(found) == 10
-    assert not found.isna().any().any()
-    assert found[["call_time", "call_interval"]].abs().max().max() < 0.05
-    assert found[["call_time_p95", "call_time_p99"]].abs().max().max() < 0.10
-    assert found["carried"].min() > 0.99
+    check_deviations(found)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +92,7 @@ def result() -> dse.StudyResult:
 
 
 def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:
-    check_deviations(front_designs(result)[VARIABLES].iloc[:10])
+    check_designs(front_designs(result)[VARIABLES].iloc[:10])
 
 
 def test_the_recommended_engine_is_shared_and_busy(result: dse.StudyResult) -> None:
@@ -112,7 +109,7 @@ def test_random_feasible_designs_are_what_the_simulation_finds(arbitration: str)
     designs = pd.DataFrame(space.labels(space.from_index(index)))
     designs = designs[(designs["arbitration"] == arbitration).to_numpy()]
     feasible = designs[study().evaluate(designs)["feasible"].to_numpy()]
-    check_deviations(feasible.head(10))
+    check_designs(feasible.head(10))
 
 
 def test_no_tiny_function_is_recommended_without_a_limit_on_the_speedup(

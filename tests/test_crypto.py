@@ -25,6 +25,7 @@ from tests.crypto_examples import (
     STUDY,
     VARIABLES,
     Design,
+    check_deviations,
     described,
     design,
     deviations,
@@ -167,13 +168,6 @@ def test_one_engine_for_all_is_not_bettered_by_the_front(result: dse.StudyResult
 
 
 # ── The models and the simulation of the whole system ──
-
-
-def check_deviations(found: pd.DataFrame) -> None:
-    assert not found.isna().any().any()
-    assert found[["call_time", "call_interval"]].abs().max().max() < 0.05
-    assert found[["call_time_p95", "call_time_p99"]].abs().max().max() < 0.10
-    assert found["carried"].min() > 0.99  # no design has more to do than it can
 
 
 def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:

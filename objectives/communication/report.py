@@ -29,7 +29,6 @@ from dse.model.section import (
     needs,
 )
 from dse.model.values import add_unit, plural, show_number
-from dse.problems import InputError, Problem
 from objectives.communication.acceleration import list_accelerated
 from objectives.communication.analysis import (
     PARTS,
@@ -302,12 +301,8 @@ def find_program(study: Study, design: pd.Series[Any]) -> Dataflow:
 
 
 def _programs(study: Study) -> Dataflows:
-    given = study.constants.get("dataflow")
-    if not isinstance(given, Dataflows):
-        message = "sections of communication need the input 'dataflow'"
-        remedy = "use the model objectives.communication:offload_functions"
-        raise InputError(study.name, [Problem("report.sections", message, remedy)])
-    return given
+    programs: Dataflows = study.constants["dataflow"]
+    return programs
 
 
 def _best(result: StudyResult) -> pd.Series[Any]:

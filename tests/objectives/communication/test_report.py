@@ -179,11 +179,3 @@ def test_the_decoder_needs_several_accelerators(jpeg: Ran) -> None:
     assert "jpeg" in accelerators(study, result).text
     assert scaling(study, result).title == "How the dataflow grows"
     assert scaling(study, result).text == "No program has sizes."
-
-
-def test_a_study_without_dataflow_is_reported_so() -> None:
-    study = dse.load(STUDIES / "gpu_memory.toml")
-    result = study.run()
-    for section in (accelerators, limits, functions, scaling):
-        with pytest.raises(dse.InputError, match="need the input 'dataflow'"):
-            section(study, result)

@@ -134,14 +134,9 @@ def communication(profile: Path, named: str, name: str) -> str:
     areas = _engine_areas(source.program, most)
     text = fill_template(
         "communication",
-        **_COSTS,
+        **_common_blanks(source, named, name, judged, most),
         **_other_questions(profile, named),
         kept=_kept(source.program, best, brakes),
-        name=quote_text(name),
-        origin=comment_origin(source.origin, source.threads),
-        whole=comment_speedup(source.threads),
-        profile=quote_text(named),
-        functions=_functions(source, judged, most),
         least_speedup=_require_gain(_select_fitting(most, areas), 0.25, "a quarter"),
         area=_limit_area(sum(areas), "the functions above, each with an engine of factor 16"),
     )
@@ -169,16 +164,11 @@ def _without_area(source: Source, named: str, name: str) -> str:
     medium = '\n[[objective]]\nminimize = "medium_bytes"         # over the bus\n'
     return fill_template(
         "counts",
-        **_COSTS,
+        **_common_blanks(source, named, name, judged, most),
         kept=_kept(program, setting, brakes),
-        name=quote_text(name),
         about=quote_text(about),
-        whole=comment_speedup(source.threads),
         unknown=unknown,
-        origin=comment_origin(source.origin, source.threads),
-        profile=quote_text(named),
         measure=source.measure,
-        functions=_functions(source, judged, most),
         bytes="communication_factor = 1          # it has no effect without transfers"
         if bounds
         else _BYTES,
@@ -203,16 +193,15 @@ def offload(profile: Path, named: str, name: str) -> str:
     largest = max((v.granularity for v in most if v.granularity > 0), default=1.0)
     buffered = 2 ** math.ceil(math.log2(max(largest, 64.0)))
     buffers = 8 * buffered * _THREADS * _BUFFER_AREA
-    areas = [area + _ATTACHED + buffers for area in _shared_areas(program, most)]
+    per_byte = 8.0 * (_THREADS - 1) * _AREAS["memory_area_per_bit"]  # of contexts
+    areas = [
+        2.0 * float(each.area) + per_byte * float(each.working_set) + _ATTACHED + buffers
+        for each in _areas_of_engines(program, most)
+    ]
     text = fill_template(
         "offload",
-        **_COSTS,
+        **_common_blanks(source, named, name, judged, most),
         kept=_kept(program, setting, brakes),
-        name=quote_text(name),
-        origin=comment_origin(source.origin, source.threads),
-        whole=comment_speedup(source.threads),
-        profile=quote_text(named),
-        functions=_functions(source, judged, most),
         run_rate=quote_text(f"{asked:.2g} Hz"),
         alone=f"{alone:.2g}",
         buffered=quote_text(f"{buffered} B"),
@@ -241,11 +230,8 @@ def system(profile: Path, named: str, name: str) -> str:
         chosen = _apart(program, _best(judged, MAX_CANDIDATES))
     text = fill_template(
         "system",
-        **_COSTS,
+        **_common_blanks(source, named, name, judged, chosen),
         kept=_kept(program, setting, brakes),
-        name=quote_text(name),
-        origin=comment_origin(source.origin, source.threads),
-        profile=quote_text(named),
         kernels="\n".join(_kernel(source, verdict) for verdict in chosen),
         area=_limit_area(
             sum(_engine_areas(program, chosen)) + _ATTACHED,
@@ -335,14 +321,23 @@ def _best(judged: Sequence[Verdict], count: int) -> list[Verdict]:
     return order[: min(max(sum(v.share >= _SOME for v in judged), 1), count)]
 
 
-def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdict]) -> str:
-    """Return the lines of a choice of functions, in the order of their work."""
+def _common_blanks(
+    source: Source, named: str, name: str, judged: Sequence[Verdict], chosen: Sequence[Verdict]
+) -> dict[str, str]:
+    """Return the blanks that templates share; functions are in the order of their work."""
     names = {verdict.function for verdict in chosen}
     entries = [(v.function, source.said(v)) for v in judged]
-    return comment_list(
+    functions = comment_list(
         [entry for entry in entries if entry[0] in names],
         [entry for entry in entries if entry[0] not in names],
     )
+    return _COSTS | {
+        "name": quote_text(name),
+        "profile": quote_text(named),
+        "origin": comment_origin(source.origin, source.threads),
+        "whole": comment_speedup(source.threads),
+        "functions": functions,
+    }
 
 
 def _rate(
@@ -390,18 +385,12 @@ def _kept(program: Dataflow, setting: Setting, brakes: Sequence[Verdict]) -> str
 
 
 def _engine_areas(program: Dataflow, judged: Sequence[Verdict]) -> list[float]:
-    """Return the area of an engine for each function [LUT]: sixteen times the host's speed."""
+    """Return the area of an engine for each function [LUT]."""
     return [float(areas.area) for areas in _areas_of_engines(program, judged)]
 
 
-def _shared_areas(program: Dataflow, judged: Sequence[Verdict]) -> list[float]:
-    """Return the area of two engines that all threads share, with the contexts, by function."""
-    per_byte = 8.0 * (_THREADS - 1) * _AREAS["memory_area_per_bit"]
-    areas = _areas_of_engines(program, judged)
-    return [2.0 * float(each.area) + per_byte * float(each.working_set) for each in areas]
-
-
 def _areas_of_engines(program: Dataflow, judged: Sequence[Verdict]) -> list[Areas]:
+    """Return the areas of an engine for each function: sixteen times the host's speed."""
     engine, costs = Accelerators(16.0, 16.0), AreaCosts(**_AREAS)
     works = [
         split_work(program, outermost_contexts(program, [program.position(v.function)]))

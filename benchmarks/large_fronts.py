@@ -106,7 +106,7 @@ def measure(method: str, designs: int, folder: Path) -> None:
     timed(
         phases,
         "Nash design, volume",
-        lambda: (result.nash(), result.hypervolume(), result.summary()),
+        lambda: (result.nash(), result.summary()),
     )
     database = folder / "study.db"
     store = Store.open(f"sqlite:///{database}", "front", study.evaluator.objectives, "")

@@ -56,7 +56,8 @@ def measure(name: str, merging: Merging) -> PortfolioFront:
     front = merging.front(state)
     seconds = time.process_time() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{name}: {float(front.combinations):.0e} combinations", flush=True)
+    combinations = np.prod([float(len(options)) for options in merging.portfolio.options])
+    print(f"{name}: {combinations:.0e} combinations", flush=True)
     print(f"  options on their fronts  {sorted(len(rows) for rows in merging.rows)}")
     print(f"  partial sums             {front.kept}")
     print(f"  points                   {len(front.choices):,}")

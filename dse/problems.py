@@ -71,21 +71,15 @@ def _without_password(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem of an input.
-
-    Parameters
-    ----------
-    where : str
-        The key in the file, such as ``"space.acceleration.integer"``, or ``""`` for the whole file.
-    message : str
-        The value and the reason why it is wrong.
-    remedy : str
-        The allowed values with their unit, or the nearest name.
-    """
+    """One problem of an input."""
 
     where: str
+    """The key in the file, such as ``"space.acceleration.integer"``, or ``""`` for the whole
+    file."""
     message: str
+    """The value and the reason why it is wrong."""
     remedy: str = ""
+    """The allowed values with their unit, or the nearest name."""
 
     def inside(self, place: str) -> Problem:
         """Return the same problem with this place before its own.

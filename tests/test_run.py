@@ -121,7 +121,6 @@ def test_a_result_saved_by_hand_reads_back_and_replaces_no_run(tmp_path: Path) -
     read = dse.load_result(tmp_path / "mine")
     pd.testing.assert_frame_equal(read.designs, result.designs, check_dtype=False)
     assert read.objectives == result.objectives
-    assert read.hypervolume() == result.hypervolume()
     cheap = read.where("cost <= 1000")
     assert 0 < len(cheap) < len(read.front)
     assert cheap.best("speed")["speed"] < read.best("speed")["speed"]

@@ -45,19 +45,13 @@ _MIN_DESIGNS = 5  # designs of the smallest audit, in addition to a timed one
 
 
 class Audit(NamedTuple):
-    """The result of the audit.
-
-    Parameters
-    ----------
-    problems : list of Problem
-        Models that are not deterministic or not elementwise: their fronts would be wrong.
-    notes : dict of str to str
-        By quantity: a value that is missing or outside its declared domain, or an output that
-        contradicts its declared monotonicity.
-    """
+    """The result of the audit."""
 
     problems: list[Problem]
+    """Models that are not deterministic or not elementwise: their fronts would be wrong."""
     notes: dict[str, str]
+    """By quantity: a value that is missing or outside its declared domain, or an output that
+    contradicts its declared monotonicity."""
 
 
 def audit_models(evaluator: Evaluator, seconds: float = np.inf) -> Audit:

@@ -67,27 +67,18 @@ def show_conditions(conditions: Conditions, quantities: Mapping[str, Quantity]) 
 
 @dataclass(frozen=True)
 class Reduction:
-    """How several scenarios become one number.
-
-    Parameters
-    ----------
-    how : str
-        The kind of mean, or the extreme.
-    share : float
-        For ``"quantile"``: which, from 0 to 1.
-    weights : tuple of float
-        For a kind of mean: how much each scenario counts, each above 0; empty if all count alike.
-    skipped : int
-        Scenarios at the start that count only in extremes: corners, which are not likely.
-    label : str
-        The text of the study, such as ``"95 %"``.
-    """
+    """How several scenarios become one number."""
 
     how: How
+    """The kind of mean, or the extreme."""
     share: float = 0.5
+    """For ``"quantile"``: which, from 0 to 1."""
     weights: tuple[float, ...] = ()
+    """For a kind of mean: how much each scenario counts, each above 0; empty if all count alike."""
     skipped: int = 0
+    """Scenarios at the start that count only in extremes: corners, which are not likely."""
     label: str = field(default="", compare=False)
+    """The text of the study, such as ``"95 %"``."""
 
     def __str__(self) -> str:
         if self.label:
@@ -249,40 +240,27 @@ class Objective:
 
 @dataclass(frozen=True)
 class Constraint:
-    """One bound on a quantity, or one relation between quantities.
-
-    Parameters
-    ----------
-    name : str
-        As shown, such as ``"utilization <= 0.9"``.
-    quantity, unit : str
-        The bounded quantity, empty for a relation.
-    bound : float
-        The bound, in the quantity's unit; 0 for a relation.
-    upper : bool
-        Whether it is an upper bound; true for a relation.
-    relation : Relation or None
-        The relation, for a constraint by expression.
-    conditions : mapping of str to float or tuple of float
-        Inputs bound for it, and for several scenarios one number each.
-    condition : str
-        The same in words, such as ``"at granularity = 1 KiB"``; empty for none.
-    reduction : Reduction or None
-        How several scenarios become one number.
-    required_by : str
-        The model that requires it; empty for a constraint of the study.
-    """
+    """One bound on a quantity, or one relation between quantities."""
 
     name: str
+    """As shown, such as ``"utilization <= 0.9"``."""
     quantity: str
     unit: str
+    """The bounded quantity, empty for a relation."""
     bound: float
+    """The bound, in the quantity's unit; 0 for a relation."""
     upper: bool
+    """Whether it is an upper bound; true for a relation."""
     relation: Relation | None
+    """The relation, for a constraint by expression."""
     conditions: Conditions
+    """Inputs bound for it, and for several scenarios one number each."""
     condition: str = ""
+    """The same in words, such as ``"at granularity = 1 KiB"``; empty for none."""
     reduction: Reduction | None = None
+    """How several scenarios become one number."""
     required_by: str = ""
+    """The model that requires it; empty for a constraint of the study."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -28,26 +28,19 @@ _CHUNK = 1 << 24  # designs times scenarios per chunk, which bounds the memory o
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The values of a batch of designs.
-
-    Parameters
-    ----------
-    objectives : ndarray, shape (designs, objectives)
-        In the objectives' units, signs as they are; NaN for designs of which they are not asked
-        (`Evaluator.screens`).
-    constrained : ndarray, shape (designs, constraints)
-        The value of each constraint's quantity, in its unit; see `Constraint.value`.
-    feasible : ndarray of bool, shape (designs,)
-        Every constraint holds, and every objective is a number.
-    failed : mapping of int to str
-        By row, designs that a model raised for: their values and what was raised, in words. All
-        else of them is NaN.
-    """
+    """The values of a batch of designs."""
 
     objectives: Array
+    """In the objectives' units, signs as they are; NaN for designs of which they are not asked
+    (`Evaluator.screens`). Shape (designs, objectives)."""
     constrained: Array
+    """The value of each constraint's quantity, in its unit; see `Constraint.value`. Shape (designs,
+    constraints)."""
     feasible: NDArray[np.bool_]
+    """Every constraint holds, and every objective is a number. Shape (designs,)."""
     failed: Mapping[int, str] = field(default_factory=dict)
+    """By row, designs that a model raised for: their values and what was raised, in words. All else
+    of them is NaN."""
 
     def __len__(self) -> int:
         return len(self.feasible)
@@ -108,30 +101,20 @@ def concatenate_batches(batches: Sequence[Evaluated]) -> Evaluated:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Models, space, objectives and constraints together: all that an evaluation of designs needs.
-
-    Parameters
-    ----------
-    model_graph : ModelGraph
-        The models and constants.
-    space : Space
-        The variables.
-    objectives : tuple of Objective
-        The quantities that are maximized or minimized.
-    constraints : tuple of Constraint
-        The conditions of a feasible design.
-    on_error : {"stop", "skip"}
-        Whether a search ends at a design that a model raises for, or goes on without it.
-    screens : bool
-        Whether objectives are computed only for designs that meet the numeric constraints.
-    """
+    """Models, space, objectives and constraints: all that an evaluation of designs needs."""
 
     model_graph: ModelGraph
+    """The models and constants."""
     space: Space
+    """The variables."""
     objectives: tuple[Objective, ...]
+    """The quantities that are maximized or minimized."""
     constraints: tuple[Constraint, ...]
+    """The conditions of a feasible design."""
     on_error: Literal["stop", "skip"] = "stop"
+    """Whether a search ends at a design that a model raises for, or goes on without it."""
     screens: bool = False
+    """Whether objectives are computed only for designs that meet the numeric constraints."""
 
     @property
     def signs(self) -> Array:
@@ -204,9 +187,12 @@ class Evaluator:
     ) -> Evaluated:
         """Evaluate designs given as columns by name; `known` as in `ModelGraph.evaluate`."""
         if not known and count > self._block:
-            return concatenate_batches(
-                [self.evaluate_columns(*b) for b in self._blocks(columns, count)]
-            )
+            batches = []
+            for low in range(0, count, self._block):
+                some = slice(low, min(low + self._block, count))
+                part = {n: v[some] if np.ndim(v) else v for n, v in columns.items()}
+                batches.append(self.evaluate_columns(part, some.stop - low))
+            return concatenate_batches(batches)
         evaluation = Evaluation(self.model_graph, columns, dict(known or {}))
         constrained = self._constrained(evaluation, count)
         amounts = self.violations(constrained)
@@ -244,13 +230,6 @@ class Evaluator:
     def violations(self, constrained: Array) -> Array:
         """Return by how much designs violate each constraint; see `criteria.measure_violations`."""
         return measure_violations(self.constraints, constrained)
-
-    def _blocks(
-        self, columns: Mapping[str, Array], count: int
-    ) -> Iterator[tuple[dict[str, Array], int]]:
-        for low in range(0, count, self._block):
-            some = slice(low, min(low + self._block, count))
-            yield {n: v[some] if np.ndim(v) else v for n, v in columns.items()}, some.stop - low
 
     def _constrained(self, evaluation: Evaluation, count: int) -> Array:
         constrained = np.empty((count, len(self.constraints)), order="F")  # written by column

@@ -113,15 +113,11 @@ def _locate(evaluator: Evaluator, points: Points, first: int, part: _Part) -> De
     if low == last:
         return DesignError(f"design {low} ({evaluator.describe_design(points, part.low)}): {error}")
     if isinstance(error.error, MemoryError):
-        last = first + len(next(iter(points.values()))) - 1
-        together = f"designs {first} to {last:,} together: {error}"
-        return DesignError(f"{together}; give a smaller run.chunk")
-    parts = "none of them" if last - low == 1 else "neither half of them"
-    return DesignError(
-        f"designs {low} to {last:,} together: {error}\n  {error.model} is not elementwise: it "
-        f"raises on a batch of designs, though on {parts} alone; its inputs are arrays, so write "
-        "np.where(a > b, x, y) instead of if a > b, and use no function that takes one number"
-    )
+        low, last = first, first + len(next(iter(points.values()))) - 1
+        error = f"{error}; give a smaller run.chunk"
+    else:  # the audit has found no such fault on its sample
+        error = f"{error}, though not for parts of these designs: the model is not elementwise"
+    return DesignError(f"designs {low} to {last:,} together: {error}")
 
 
 # An explanation: NaN where a model raises ---------------------------------------------------------

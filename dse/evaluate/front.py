@@ -83,21 +83,14 @@ def hypervolume(points: Array, reference: Array) -> float:
 
 @dataclass(frozen=True)
 class Archive:
-    """The non-dominated designs of all that were added, in the order of their numbers.
-
-    Parameters
-    ----------
-    index : ndarray of int, shape (designs,)
-        Design numbers, ascending.
-    points : ndarray, shape (designs, objectives)
-        Their objectives, less being better.
-    beside : ndarray, shape (designs, columns)
-        Other values of each design.
-    """
+    """The non-dominated designs of all that were added, in the order of their numbers."""
 
     index: NDArray[np.int64]
+    """Design numbers, ascending. Shape (designs,)."""
     points: Array
+    """Their objectives, less being better. Shape (designs, objectives)."""
     beside: Array
+    """Other values of each design. Shape (designs, columns)."""
 
     @classmethod
     def empty(cls, objectives: int, columns: int = 0) -> Archive:
@@ -148,17 +141,12 @@ class FrontBuilder:
     Chunks are merged only if enough designs wait: the cost then stays nearly linear. The result
     does not depend on how the designs were cut into chunks. A builder never changes: adding gives a
     new builder with the old arrays, and an interrupted search keeps the old.
-
-    Parameters
-    ----------
-    settled : Archive
-        The front of the chunks that were merged.
-    waiting : tuple of Archive
-        The fronts of later chunks.
     """
 
     settled: Archive
+    """The front of the chunks that were merged."""
     waiting: tuple[Archive, ...] = ()
+    """The fronts of later chunks."""
 
     @classmethod
     def empty(cls, objectives: int, columns: int = 0) -> FrontBuilder:

@@ -14,42 +14,28 @@ from dse.model.contract import Model
 
 @dataclass(frozen=True)
 class ModelStep:
-    """One model of a study, in the order in which they are run.
-
-    Parameters
-    ----------
-    model : str
-        Its name.
-    gives : tuple of str
-        The outputs that an objective, a constraint or another model uses.
-    takes : mapping of str to tuple of str
-        By origin (``"variable"``, ``"row of interface"``, ``"input"``, ``"uncertain input"``, a
-        model, ``"default"``, ``"condition"``): the inputs.
-    """
+    """One model of a study, in the order in which they are run."""
 
     model: str
+    """Its name."""
     gives: tuple[str, ...]
+    """The outputs that an objective, a constraint or another model uses."""
     takes: Mapping[str, tuple[str, ...]]
+    """By origin (``"variable"``, ``"row of interface"``, ``"input"``, ``"uncertain input"``, a
+    model, ``"default"``, ``"condition"``): the inputs."""
 
 
 @dataclass(frozen=True)
 class VariableEffects:
-    """The objectives and constraints that a variable affects, and the others.
-
-    Parameters
-    ----------
-    objectives, constraints : tuple of str
-        The ones that depend on it.
-    others : tuple of str
-        The ones that do not.
-    unmoved : tuple of str
-        The objectives that do not, although a model computes them.
-    """
+    """The objectives and constraints that a variable affects, and the others."""
 
     objectives: tuple[str, ...]
     constraints: tuple[str, ...]
+    """The ones that depend on it."""
     others: tuple[str, ...]
+    """The ones that do not."""
     unmoved: tuple[str, ...]
+    """The objectives that do not, although a model computes them."""
 
 
 def list_steps(evaluator: Evaluator) -> tuple[ModelStep, ...]:

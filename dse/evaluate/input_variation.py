@@ -52,28 +52,19 @@ def without_samples(criterion: _Criterion) -> _Criterion:
 
 @dataclass(frozen=True)
 class InputRange:
-    """An input value, and other values of it, such as the two limits of its range.
-
-    Parameters
-    ----------
-    name : str
-        The quantity.
-    value : float
-        The value, in the quantity's unit.
-    ends : tuple of float
-        The other values, in the quantity's unit.
-    variable, option : str
-        The variable that selects its entry, and the entry; empty for fixed inputs.
-    where : str
-        The place of a condition; empty for other input values.
-    """
+    """An input value, and other values of it, such as the two limits of its range."""
 
     name: str
+    """The quantity."""
     value: float
+    """The value, in the quantity's unit."""
     ends: tuple[float, ...]
+    """The other values, in the quantity's unit."""
     variable: str = ""
     option: str = ""
+    """The variable that selects its entry, and the entry; empty for fixed inputs."""
     where: str = ""
+    """The place of a condition; empty for other input values."""
 
 
 def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Evaluator:

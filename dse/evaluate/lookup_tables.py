@@ -28,21 +28,14 @@ _PIECE = 1 << 16  # rows computed at once, which bounds the memory of intermedia
 
 @dataclass(frozen=True)
 class LookupTable:
-    """The outputs of one model for every combination of the variables that it depends on.
-
-    Parameters
-    ----------
-    variables : tuple of str
-        In the space's order, the last one fastest.
-    rows : int
-        The number of combinations.
-    outputs : mapping of str to ndarray, shape (rows,) or (scenarios, rows)
-        By quantity name.
-    """
+    """The outputs of one model for every combination of the variables that it depends on."""
 
     variables: tuple[str, ...]
+    """In the space's order, the last one fastest."""
     rows: int
+    """The number of combinations."""
     outputs: Mapping[str, Array]
+    """By quantity name. Shape (rows,) or (scenarios, rows)."""
 
 
 def combine_values(space: Space, variables: tuple[str, ...], rows: range) -> dict[str, Any]:

@@ -39,27 +39,18 @@ class NeededNames:
 
 @dataclass(frozen=True)
 class ModelGraph:
-    """Models and constants, joined by quantity name.
-
-    Parameters
-    ----------
-    models : tuple of Model
-        Leaves only (see `Model.leaves`).
-    constants : mapping of str to Any
-        Numbers in base units, and resources.
-    varied : frozenset of str
-        Quantities that the space sets.
-    free : mapping of str to Quantity
-        Quantities that only the study's relations name.
-    spread : mapping of str to Spread
-        Uncertain quantities: their numbers in the samples of conditions.
-    """
+    """Models and constants, joined by quantity name."""
 
     models: tuple[Model, ...]
+    """Leaves only (see `Model.leaves`)."""
     constants: Mapping[str, Any]
+    """Numbers in base units, and resources."""
     varied: frozenset[str]
+    """Quantities that the space sets."""
     free: Mapping[str, Quantity] = field(default_factory=dict)
+    """Quantities that only the study's relations name."""
     spread: Mapping[str, Spread] = field(default_factory=dict)
+    """Uncertain quantities: their numbers in the samples of conditions."""
 
     @cached_property
     def producers(self) -> dict[str, Model]:
@@ -251,21 +242,14 @@ class ModelGraph:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Quantities on columns; each run of a model is done once.
-
-    Parameters
-    ----------
-    model_graph : ModelGraph
-        The models and constants.
-    columns : mapping of str to ndarray
-        The values of the designs that the space sets, one element per design.
-    done : dict of Key to mapping
-        Outputs of models that need no run; the outputs of each new run are added.
-    """
+    """Quantities on columns; each run of a model is done once."""
 
     model_graph: ModelGraph
+    """The models and constants."""
     columns: Mapping[str, Array]
+    """The values of the designs that the space sets, one element per design."""
     done: dict[Key, Mapping[str, Any]]
+    """Outputs of models that need no run; the outputs of each new run are added."""
 
     def among(self, rows: NDArray[np.intp], count: int) -> Evaluation:
         """Return the evaluation for some of its `count` designs, with the finished runs."""

@@ -15,26 +15,18 @@ from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
 from dse.evaluate.target import Bound
-from dse.model.quantity import Array
 
 
 @dataclass(frozen=True)
 class Preferences:
-    """The preferences of a reader or a study.
-
-    Parameters
-    ----------
-    weights : mapping of str to float
-        By objective: its exponent in the Nash product. It replaces the objective's own weight.
-    bounds : tuple of Bound
-        The values that the recommended design must meet.
-    excluded : mapping of str to tuple
-        By variable: the options or numbers that it must not have.
-    """
+    """The preferences of a reader or a study."""
 
     weights: Mapping[str, float] = field(default_factory=dict)
+    """By objective: its exponent in the Nash product. It replaces the objective's own weight."""
     bounds: tuple[Bound, ...] = ()
+    """The values that the recommended design must meet."""
     excluded: Mapping[str, tuple[str | float, ...]] = field(default_factory=dict)
+    """By variable: the options or numbers that it must not have."""
 
     def weigh(self, objectives: Sequence[Objective]) -> tuple[Objective, ...]:
         """Return objectives with their preferred weights."""
@@ -52,11 +44,3 @@ class Preferences:
         for name, options in self.excluded.items():
             allowed &= ~np.isin(np.asarray(labels[name]), np.asarray(options))
         return allowed
-
-    def meet(self, objectives: Sequence[Objective], values: Array) -> NDArray[np.bool_]:
-        """Return which designs meet all bounds; of the values, signs are as they are."""
-        names = [o.name for o in objectives]
-        meets = np.ones(len(values), dtype=bool)
-        for bound in self.bounds:
-            meets &= bound.reached(values[:, names.index(bound.objective)])
-        return meets

@@ -32,23 +32,16 @@ _INSIDE = 2.0**-40  # from 0 and 1, where a normal distribution has no quantile
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of a number; the part outside the domain of its quantity is cut off.
-
-    Parameters
-    ----------
-    kind : str
-        ``"between"`` is an interval: only its bounds are known. Its samples are uniform.
-    numbers : tuple of float
-        In the quantity's unit: both bounds; mean and standard deviation of ``"normal"``; median and
-        the factor of one standard deviation of ``"lognormal"``; minimum, mode and maximum of
-        ``"triangular"``.
-    domain : tuple of float
-        The minimum and the maximum of the quantity.
-    """
+    """The distribution of a number; the part outside the domain of its quantity is cut off."""
 
     kind: Kind
+    """``"between"`` is an interval: only its bounds are known. Its samples are uniform."""
     numbers: tuple[float, ...]
+    """In the quantity's unit: both bounds; mean and standard deviation of ``"normal"``; median and
+    the factor of one standard deviation of ``"lognormal"``; minimum, mode and maximum of
+    ``"triangular"``."""
     domain: tuple[float, float] = (-math.inf, math.inf)
+    """The minimum and the maximum of the quantity."""
 
     @property
     def middle(self) -> float:
@@ -215,21 +208,15 @@ def option_column(variable: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The values of an uncertain quantity in each sample.
-
-    Parameters
-    ----------
-    middle : ndarray, shape (options,)
-        The value without samples, by the option of a variable; one if no variable sets it.
-    values : ndarray, shape (samples, options)
-        The value in each sample.
-    variable : str
-        The variable that selects the option; empty for an input.
-    """
+    """The values of an uncertain quantity in each sample."""
 
     middle: Array
+    """The value without samples, by the option of a variable; one if no variable sets it. Shape
+    (options,)."""
     values: Array
+    """The value in each sample. Shape (samples, options)."""
     variable: str = ""
+    """The variable that selects the option; empty for an input."""
 
     def __call__(self, samples: Any, columns: Mapping[str, Any], given: Any) -> Any:
         """Return the quantity of some designs in some samples, of shape (samples, designs or 1).
@@ -262,27 +249,18 @@ class Spread:
 
 @dataclass(frozen=True)
 class Source:
-    """An uncertain input of a study: one number, or several that are sampled together.
-
-    Parameters
-    ----------
-    where : str
-        Its place in the study.
-    labels : tuple of str
-        The names of its numbers, for people, such as ``"latency of pci-card"``.
-    units : tuple of str
-        Of each number.
-    law : Distribution or JointDistribution
-        The distribution.
-    text : str
-        The same for people, such as ``"between 0.8 us and 1.2 us"``.
-    """
+    """An uncertain input of a study: one number, or several that are sampled together."""
 
     where: str
+    """Its place in the study."""
     labels: tuple[str, ...]
+    """The names of its numbers, for people, such as ``"latency of pci-card"``."""
     units: tuple[str, ...]
+    """Of each number."""
     law: Distribution | JointDistribution
+    """The distribution."""
     text: str
+    """The same for people, such as ``"between 0.8 us and 1.2 us"``."""
 
     @property
     def is_interval(self) -> bool:
@@ -312,24 +290,16 @@ class Uncertain:
 
 @dataclass(frozen=True)
 class JointDistribution:
-    """Numbers that were fitted together: normal, themselves or their logarithms, and correlated.
-
-    Parameters
-    ----------
-    middle : tuple of float
-        As fitted, in the quantities' units.
-    logs : tuple of bool
-        Whether the logarithm of each is normal.
-    covariance : tuple of tuple of float
-        Of the numbers, or of their logarithms.
-    domains : tuple of tuple of float
-        The minimum and maximum of each: a value outside becomes the nearer one.
-    """
+    """Numbers that were fitted together: normal, themselves or their logarithms, and correlated."""
 
     middle: tuple[float, ...]
+    """As fitted, in the quantities' units."""
     logs: tuple[bool, ...]
+    """Whether the logarithm of each is normal."""
     covariance: tuple[tuple[float, ...], ...]
+    """Of the numbers, or of their logarithms."""
     domains: tuple[tuple[float, float], ...]
+    """The minimum and maximum of each: a value outside becomes the nearer one."""
 
     def __call__(self, shares: Array) -> Array:
         """Return numbers (samples, numbers) at points of the unit cube."""
@@ -346,21 +316,15 @@ class JointDistribution:
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """The samples of all uncertain inputs of a study.
-
-    Parameters
-    ----------
-    sources : tuple of Source
-        The uncertain inputs.
-    values : mapping of str to ndarray, shape (samples, numbers)
-        By the place of each source; the corners of the intervals come first.
-    corners : int
-        The number of samples that are corners: they count only in the worst case.
-    """
+    """The samples of all uncertain inputs of a study."""
 
     sources: tuple[Source, ...] = ()
+    """The uncertain inputs."""
     values: Mapping[str, Array] = field(default_factory=dict)
+    """By the place of each source; the corners of the intervals come first. Shape (samples,
+    numbers)."""
     corners: int = 0
+    """The number of samples that are corners: they count only in the worst case."""
 
     @property
     def samples(self) -> int:

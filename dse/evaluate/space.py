@@ -65,22 +65,15 @@ class _Grid(ABC):
 
 @dataclass(frozen=True)
 class Real(_Grid):
-    """A number between two bounds, both included.
-
-    Parameters
-    ----------
-    low, high : float
-        The bounds.
-    log : bool
-        Whether values are spread evenly in the logarithm.
-    steps : int, optional
-        The number of evenly spread values; continuous if it is None.
-    """
+    """A number between two bounds, both included."""
 
     low: float
     high: float
+    """The bounds."""
     log: bool = False
+    """Whether values are spread evenly in the logarithm."""
     steps: int | None = None
+    """The number of evenly spread values; continuous if it is None."""
 
     @property
     def count(self) -> int | None:
@@ -136,22 +129,15 @@ class Real(_Grid):
 
 @dataclass(frozen=True)
 class Integer(_Grid):
-    """A whole number between two bounds, in steps from the lower one.
-
-    Parameters
-    ----------
-    low, high : int
-        The bounds, both included; the highest value is the last step that is not beyond `high`.
-    step : int
-        The difference of neighbouring values.
-    log : bool
-        Whether samplers spread evenly in the logarithm; the values are the same.
-    """
+    """A whole number between two bounds, in steps from the lower one."""
 
     low: int
     high: int
+    """The bounds, both included; the highest value is the last step that is not beyond `high`."""
     step: int = 1
+    """The difference of neighbouring values."""
     log: bool = False
+    """Whether samplers spread evenly in the logarithm; the values are the same."""
 
     @property
     def count(self) -> int:
@@ -213,24 +199,16 @@ class Values(_Grid):
 
 @dataclass(frozen=True)
 class Choice(_Grid):
-    """One of several catalog entries, each of which sets several quantities together.
-
-    Parameters
-    ----------
-    rows : mapping of str to mapping of str to float
-        For each option, the quantities that it sets, in base units; all set the same ones.
-    about : str
-        The word for an option.
-    numbered : str
-        If input values of the entries are uncertain: the column of the options' indices.
-    descriptions : mapping of str to str
-        The descriptions of options that a catalog gives.
-    """
+    """One of several catalog entries, each of which sets several quantities together."""
 
     rows: Mapping[str, Mapping[str, float]]
+    """For each option, the quantities that it sets, in base units; all set the same ones."""
     about: str = "option"
+    """The word for an option."""
     numbered: str = ""
+    """If input values of the entries are uncertain: the column of the options' indices."""
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    """The descriptions of options that a catalog gives."""
 
     @property
     def count(self) -> int:
@@ -316,15 +294,10 @@ Points: TypeAlias = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Space:
-    """Named variables, in order.
-
-    Parameters
-    ----------
-    variables : mapping of str to Variable
-        At least one.
-    """
+    """Named variables, in order."""
 
     variables: Mapping[str, Variable]
+    """At least one."""
 
     @property
     def size(self) -> int | None:

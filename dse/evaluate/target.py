@@ -67,25 +67,17 @@ def quote_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound that an objective must meet.
-
-    Parameters
-    ----------
-    objective, unit : str
-        The objective's name and its unit.
-    sign : {">=", ">", "<=", "<"}
-        In the direction in which the objective is better.
-    value : float
-        In the objective's unit.
-    text : str
-        As written.
-    """
+    """A bound that an objective must meet."""
 
     objective: str
     unit: str
+    """The objective's name and its unit."""
     sign: str
+    """In the direction in which the objective is better. One of ">=", ">", "<=", "<"."""
     value: float
+    """In the objective's unit."""
     text: str
+    """As written."""
 
     def reached(self, values: Array) -> NDArray[np.bool_]:
         """Return for each value of the objective whether it meets the bound; NaN does not."""
@@ -94,24 +86,16 @@ class Bound:
 
 @dataclass(frozen=True)
 class Target:
-    """The target of a study.
-
-    Parameters
-    ----------
-    reach : str
-        As written.
-    least : str
-        The objective to optimize; if it is empty, each objective without a bound.
-    bounds : tuple of Bound
-        The bounds that the front answers.
-    searched : tuple of str
-        Names of the constraints for the other bounds, which apply to the whole search.
-    """
+    """The target of a study."""
 
     reach: str
+    """As written."""
     least: str
+    """The objective to optimize; if it is empty, each objective without a bound."""
     bounds: tuple[Bound, ...]
+    """The bounds that the front answers."""
     searched: tuple[str, ...] = ()
+    """Names of the constraints for the other bounds, which apply to the whole search."""
 
 
 def read_target(text: str) -> list[BoundText | Relation]:

@@ -27,21 +27,14 @@ BUILT = "built"
 
 @dataclass(frozen=True)
 class Total:
-    """The function of a model that adds what the kernels give.
-
-    Parameters
-    ----------
-    name : str
-        The output.
-    total : str
-        What kernels give; another name than the output if only some kernels are added.
-    parts : tuple of str
-        The inputs, in the order of the kernels.
-    """
+    """The function of a model that adds what the kernels give."""
 
     name: str
+    """The output."""
     total: str
+    """What kernels give; another name than the output if only some kernels are added."""
     parts: tuple[str, ...]
+    """The inputs, in the order of the kernels."""
 
     def __call__(self, **values: Any) -> SimpleNamespace:
         """Return the total of values that broadcast.
@@ -91,24 +84,16 @@ def make_part_total(part: str, sums: Iterable[Model]) -> Model:
 
 @dataclass(frozen=True)
 class System:
-    """An evaluator of a system, seen as options that add up and a function of their totals.
-
-    Parameters
-    ----------
-    totals : tuple of str
-        The totals that objectives or constraints depend on.
-    names : mapping of str to tuple of str
-        By variable: its options. A variable is a kernel, or several that share something.
-    options : mapping of str to ndarray, shape (options, totals)
-        By variable: the amounts that each option adds.
-    inner : Evaluator
-        The same objectives and constraints, with a continuous variable for each total.
-    """
+    """An evaluator of a system, seen as options that add up and a function of their totals."""
 
     totals: tuple[str, ...]
+    """The totals that objectives or constraints depend on."""
     names: Mapping[str, tuple[str, ...]]
+    """By variable: its options. A variable is a kernel, or several that share something."""
     options: Mapping[str, Array]
+    """By variable: the amounts that each option adds. Shape (options, totals)."""
     inner: Evaluator
+    """The same objectives and constraints, with a continuous variable for each total."""
 
     def on_host(self, variable: str) -> Array | None:
         """Return what a variable adds if nothing is built; None if something always is."""

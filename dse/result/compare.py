@@ -22,47 +22,32 @@ _SILENT = ("run", "report", "study.about")  # keys that affect no design
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two runs.
-
-    Parameters
-    ----------
-    name : str
-        The run.
-    front, survive, dominated : int
-        The number of designs on its front; how many of them the other front dominates, or not.
-    distinct : int
-        The number of distinct points of its front.
-    hypervolume : float
-        In the cube that both fronts span, with the reference 1.1.
-    best : dict of str to float
-        The best value of each objective.
-    """
+    """One of the two runs."""
 
     name: str
+    """The run."""
     front: int
     survive: int
     dominated: int
+    """The number of designs on its front; how many of them the other front dominates, or not."""
     hypervolume: float
+    """In the cube that both fronts span, with the reference 1.1."""
     best: dict[str, float]
+    """The best value of each objective."""
     distinct: int
+    """The number of distinct points of its front."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference between two runs.
-
-    Parameters
-    ----------
-    what : str
-        A key of the study such as ``"space.lanes.integer"``, an input such as ``"clock"``, a file
-        that was loaded, or a package.
-    first, second : str
-        The text for each run; ``"absent"`` if there is none.
-    """
+    """One difference between two runs."""
 
     what: str
+    """A key of the study such as ``"space.lanes.integer"``, an input such as ``"clock"``, a file
+    that was loaded, or a package."""
     first: str
     second: str
+    """The text for each run; ``"absent"`` if there is none."""
 
     def __str__(self) -> str:
         return f"{self.what}: {self.first} against {self.second}"

@@ -92,19 +92,13 @@ class StorageError(DseError):
 
 @dataclass(frozen=True)
 class FrontDatabase:
-    """The database of a run folder.
-
-    Parameters
-    ----------
-    path : Path
-        The database.
-    name, digest : str
-        The name and the digest of the study.
-    """
+    """The database of a run folder."""
 
     path: Path
+    """The database."""
     name: str
     digest: str
+    """The name and the digest of the study."""
 
     def create(self, objectives: Sequence[Objective]) -> None:
         """Write a study without trials; a killed run leaves the whole file or none."""

@@ -41,21 +41,14 @@ _OTHER = "give another folder with --out DIR"
 
 
 class Lease(NamedTuple):
-    """The state of a folder for a run.
-
-    Parameters
-    ----------
-    state : {"new", "resume", "finished"}
-        Whether it holds an unfinished or a finished run of the same study.
-    made : bool
-        Whether the folder was made for this run.
-    aside : Path or None
-        The new place of an earlier run.
-    """
+    """The state of a folder for a run."""
 
     state: State
+    """Whether it holds an unfinished or a finished run of the same study."""
     made: bool = False
+    """Whether the folder was made for this run."""
     aside: Path | None = None
+    """The new place of an earlier run."""
 
 
 @contextmanager

@@ -21,44 +21,31 @@ _MIN_SECONDS = 5.0  # of work before a rate is reliable
 
 @dataclass(frozen=True)
 class Status:
-    """The progress of a run.
-
-    Parameters
-    ----------
-    name, state : str
-        The study and its state: ``finished``, ``under way``, ``cut short``, or ``unknown`` if there
-        is no note yet.
-    method : str
-        The search method.
-    done, total : int or None
-        The number of designs or samples; None if it is not known, or has no limit.
-    front : int or None
-        Non-dominated designs so far; None if it is not known.
-    rate : float or None
-        Designs per second in this session; None in the first seconds.
-    left : float or None
-        Seconds until the end at that rate.
-    host, pid : str, int or None
-        The machine and the process that works, or worked last.
-    since, seen : str
-        The times of its start and its last note, in UTC.
-    hint : str
-        A hint for the reader.
-    """
+    """The progress of a run."""
 
     name: str
     state: str
+    """The study and its state: ``finished``, ``under way``, ``cut short``, or ``unknown`` if there
+    is no note yet."""
     method: str = ""
+    """The search method."""
     done: int | None = None
     total: int | None = None
+    """The number of designs or samples; None if it is not known, or has no limit."""
     front: int | None = None
+    """Non-dominated designs so far; None if it is not known."""
     rate: float | None = None
+    """Designs per second in this session; None in the first seconds."""
     left: float | None = None
+    """Seconds until the end at that rate."""
     host: str = ""
     pid: int | None = None
+    """The machine and the process that works, or worked last."""
     since: str = ""
     seen: str = ""
+    """The times of its start and its last note, in UTC."""
     hint: str = ""
+    """A hint for the reader."""
 
 
 class ProgressNotes:

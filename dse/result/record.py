@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
-from dse.evaluate.front import find_nash_design, hypervolume, scale_front
+from dse.evaluate.front import find_nash_design
 from dse.model.dimension import CLOCK
 from dse.model.filter import Field, read_filter
 from dse.model.grammar import GrammarError
@@ -43,22 +43,16 @@ A code is for programs: the number of a subset. Another column names its parts.
 
 @dataclass(frozen=True)
 class Column:
-    """The content of a column of `Result.designs`.
-
-    Parameters
-    ----------
-    role : Role
-        An objective, a variable of the space, a parameter of the selected entry, a constraint's
-        quantity, another column of a table, or a code.
-    options : tuple of str
-        The options of a variable that is a choice, in the study's order; else empty.
-    """
+    """The content of a column of `Result.designs`."""
 
     name: str
     unit: str
     about: str
     role: Role
+    """An objective, a variable of the space, a parameter of the selected entry, a constraint's
+    quantity, another column of a table, or a code."""
     options: tuple[str, ...] = ()
+    """The options of a variable that is a choice, in the study's order; else empty."""
 
 
 @dataclass(frozen=True)
@@ -152,50 +146,34 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Cut:
-    """The designs that a constraint excludes.
-
-    Parameters
-    ----------
-    name : str
-        The constraint, such as ``"utilization <= 0.9"``.
-    violated, alone : int
-        The number of evaluated designs that violate it, or have no value of it; and the number that
-        violate only this constraint.
-    first : tuple of int
-        Of a sample of the infeasible designs in `Result.designs`, the numbers of the designs that
-        violate this constraint and none before it in the study's order.
-    """
+    """The designs that a constraint excludes."""
 
     name: str
+    """The constraint, such as ``"utilization <= 0.9"``."""
     violated: int
     alone: int
+    """The number of evaluated designs that violate it, or have no value of it; and the number that
+    violate only this constraint."""
     first: tuple[int, ...] = ()
+    """Of a sample of the infeasible designs in `Result.designs`, the numbers of the designs that
+    violate this constraint and none before it in the study's order."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best value of an objective among some designs of the front.
-
-    Parameters
-    ----------
-    objective, unit : str
-        The objective and its unit.
-    word : {"least", "most"}
-        The direction that is better.
-    value : float
-        The best value.
-    design : int
-        The design with this value: of several, the one with the largest Nash product.
-    equal : int
-        The number of distinct designs with this value.
-    """
+    """The best value of an objective among some designs of the front."""
 
     objective: str
     unit: str
+    """The objective and its unit."""
     word: str
+    """The direction that is better. One of "least", "most"."""
     value: float
+    """The best value."""
     design: int
+    """The design with this value: of several, the one with the largest Nash product."""
     equal: int = 1
+    """The number of distinct designs with this value."""
 
     def __str__(self) -> str:
         value = show_amount(self.value, self.unit)
@@ -205,45 +183,30 @@ class Best:
 
 @dataclass(frozen=True)
 class TargetAnswer:
-    """The answer of a front to a target.
-
-    Parameters
-    ----------
-    reach, least : str
-        The target as written, and the objective to minimize.
-    designs : tuple of int
-        The designs of the front that meet it.
-    best : tuple of Best
-        The best value of each requested objective among these designs.
-    nearest : tuple of Best
-        If none meets it: the best value of each bounded objective among the designs that meet the
-        other bounds, if there are any.
-    words : tuple of str
-        The same in sentences, with the reason if no design meets the target.
-    """
+    """The answer of a front to a target."""
 
     reach: str
     least: str
+    """The target as written, and the objective to minimize."""
     designs: tuple[int, ...]
+    """The designs of the front that meet it."""
     best: tuple[Best, ...]
+    """The best value of each requested objective among these designs."""
     nearest: tuple[Best, ...]
+    """If none meets it: the best value of each bounded objective among the designs that meet the
+    other bounds, if there are any."""
     words: tuple[str, ...]
+    """The same in sentences, with the reason if no design meets the target."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> TargetAnswer:
         """Return an answer from JSON, in which a tuple is a list and an infinity a text."""
-
-        def best(entries: Sequence[Mapping[str, Any]]) -> tuple[Best, ...]:
-            return tuple(Best(**{**entry, "value": float(entry["value"])}) for entry in entries)
-
-        return cls(
-            data["reach"],
-            data["least"],
-            tuple(data["designs"]),
-            best(data["best"]),
-            best(data["nearest"]),
-            tuple(data["words"]),
+        best, nearest = (
+            tuple(Best(**{**entry, "value": float(entry["value"])}) for entry in data[key])
+            for key in ("best", "nearest")
         )
+        designs, words = tuple(data["designs"]), tuple(data["words"])
+        return cls(data["reach"], data["least"], designs, best, nearest, words)
 
 
 def tie_words(equal: int) -> str:
@@ -389,31 +352,6 @@ class Front:
         self._require_design()
         return find_nash_design(self.points, self.objectives)
 
-    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
-        """Return the hypervolume up to a reference point.
-
-        Parameters
-        ----------
-        reference : mapping of str to float, optional
-            A value for each objective, in its unit, worse than the designs that should count. By
-            default each objective is scaled to its range on this front (in the logarithm if it
-            spans more than two decades), 0 best and 1 worst, and the reference is 1.1.
-
-        Raises
-        ------
-        InputError
-            If the reference lacks an objective.
-        """
-        if reference is None:
-            unit, _ = scale_front(self.points, self.signs)
-            return hypervolume(unit, np.full(len(self.signs), 1.1))
-        missing = [o.name for o in self.objectives if o.name not in reference]
-        if missing:
-            problem = Problem("reference", f"lacks {', '.join(missing)}")
-            raise InputError(self.source.name, [problem])
-        worst = np.array([reference[o.name] * o.sign for o in self.objectives])
-        return hypervolume(self.points, worst)
-
     def _require_design(self) -> None:
         if len(self.designs) == 0:
             why = self.source.certificate.statement
@@ -483,10 +421,6 @@ class Result:
     def nash(self) -> pd.Series[Any]:
         """Return the design of the front with the largest Nash product."""
         return self.front.nash()
-
-    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
-        """Return the hypervolume of the front; see `Front.hypervolume`."""
-        return self.front.hypervolume(reference)
 
     def summary(self) -> pd.DataFrame:
         """Return for each objective its best value on the front, with its design.

@@ -27,24 +27,16 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Axis:
-    """One way in which designs may differ.
-
-    Parameters
-    ----------
-    variable : int
-        Its variable, by position in the space.
-    count : int
-        How many places it has.
-    ordered : bool
-        Whether places that are near each other are alike.
-    part : int or None
-        The bit of the variable's subset, if it chooses parts.
-    """
+    """One way in which designs may differ."""
 
     variable: int
+    """Its variable, by position in the space."""
     count: int
+    """How many places it has."""
     ordered: bool
+    """Whether places that are near each other are alike."""
     part: int | None = None
+    """The bit of the variable's subset, if it chooses parts."""
 
     def moves(self) -> list[int]:
         """Return the steps of a move: powers of two both ways, or round to each other option."""

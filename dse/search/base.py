@@ -41,48 +41,33 @@ UNLIMITED = 2**62
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """The settings of a search: as a study gives them, and then as the method completes them.
-
-    Parameters
-    ----------
-    method : str
-        A name of `METHODS`, or ``"auto"`` before a method is chosen.
-    evaluations : int
-        Designs to evaluate at most; samples of a sampler, which may repeat designs. 0 before the
-        method sets its default.
-    generation : int
-        Designs evaluated together; 0 before the method sets its default.
-    seed : int
-        Of all random numbers.
-    timeout : float or None
-        Seconds after which the search ends.
-    options : mapping
-        The method's own options.
-    tolerance : float
-        The fraction by which the front may miss the best in each objective; 0 for none.
-    tolerances : mapping of str to Tolerance
-        Tolerances of single objectives; these replace `tolerance`.
-    reason : str
-        Why this method was chosen, if the study names none.
-    guided : SearchSettings or None
-        The settings of a guided search that replaces this one if the models are slow; None if the
-        study names a method.
-    bounded : SearchSettings or None
-        The settings of an exact search by bounds that replaces this one if a probe shows that it
-        costs less; None if the study names a method or a limit, or if bounds are not known.
-    """
+    """The settings of a search: as a study gives them, and then as the method completes them."""
 
     method: str = "auto"
+    """A name of `METHODS`, or ``"auto"`` before a method is chosen."""
     evaluations: int = 0
+    """Designs to evaluate at most; samples of a sampler, which may repeat designs. 0 before the
+    method sets its default."""
     generation: int = 0
+    """Designs evaluated together; 0 before the method sets its default."""
     seed: int = 0
+    """Of all random numbers."""
     timeout: float | None = None
+    """Seconds after which the search ends."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """The method's own options."""
     tolerance: float = 0.0
+    """The fraction by which the front may miss the best in each objective; 0 for none."""
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
+    """Tolerances of single objectives; these replace `tolerance`."""
     reason: str = ""
+    """Why this method was chosen, if the study names none."""
     guided: SearchSettings | None = None
+    """The settings of a guided search that replaces this one if the models are slow; None if the
+    study names a method."""
     bounded: SearchSettings | None = None
+    """The settings of an exact search by bounds that replaces this one if a probe shows that it
+    costs less; None if the study names a method or a limit, or if bounds are not known."""
 
     @property
     def key(self) -> str:
@@ -103,46 +88,24 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search is.
-
-    Parameters
-    ----------
-    done, total : int
-        Designs evaluated, and to evaluate; samples of a sampler.
-    front : int
-        Non-dominated designs so far; of a large front a recent number.
-    repeats : int
-        Samples whose design was evaluated before.
-    kept : int
-        Designs that the search holds: the result has as many, or fewer.
-    bounded : int
-        Designs evaluated and boxes bounded, by a search by bounds.
-    """
+    """How far a search is."""
 
     done: int
     total: int
+    """Designs evaluated, and to evaluate; samples of a sampler."""
     front: int
+    """Non-dominated designs so far; of a large front a recent number."""
     repeats: int = 0
+    """Samples whose design was evaluated before."""
     kept: int = 0
+    """Designs that the search holds: the result has as many, or fewer."""
     bounded: int = 0
+    """Designs evaluated and boxes bounded, by a search by bounds."""
 
     @property
     def work(self) -> int:
         """The amount of work done, which decides when a checkpoint is due."""
         return self.bounded or self.done
-
-
-class Trials(Protocol):
-    """A storage as a sampler sees it: finished trials, in order, in the sampler's own terms."""
-
-    def trials(self) -> Sequence[Any]:
-        """Return the finished trials."""
-
-    def append(self, trials: Sequence[Any], state: Mapping[str, Any] | None = None) -> None:
-        """Write finished trials, and what `state` returns from now on, in one transaction."""
-
-    def state(self) -> dict[str, Any]:
-        """Return the attributes that a sampler set on the study itself."""
 
 
 class Search(Protocol):
@@ -174,30 +137,20 @@ class Search(Protocol):
 
 @dataclass(frozen=True)
 class Start:
-    """The start of a search: its study, workers and state.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Evaluates designs.
-    plan : SearchSettings
-        Completed by the method's `plan`.
-    chunk : int
-        Designs evaluated at once, at most.
-    workers : Workers
-        Who evaluates.
-    state : mapping of str to ndarray
-        The arrays of an earlier `Search.state`; empty on a first run.
-    trials : Trials, optional
-        The storage, for a method that writes designs there as it goes.
-    """
+    """The start of a search: its study, workers and state."""
 
     evaluator: Evaluator
+    """Evaluates designs."""
     plan: SearchSettings
+    """Completed by the method's `plan`."""
     chunk: int = 65_536
+    """Designs evaluated at once, at most."""
     workers: Workers = ALONE
+    """Who evaluates."""
     state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    trials: Trials | None = None
+    """The arrays of an earlier `Search.state`; empty on a first run."""
+    trials: Any = None
+    """The storage, for a method that writes designs there as it goes."""
 
     def batch_evaluator(self, keep_small: bool = False) -> BatchEvaluator:
         """Return the evaluator of the batches; see `BatchEvaluator` for `keep_small`."""

@@ -62,27 +62,18 @@ _NONE_LEFT = "no further design was found that no relation between variables for
 
 @dataclass(frozen=True)
 class Population:
-    """All designs evaluated so far, in order, and which of them are the parents of the next.
-
-    Parameters
-    ----------
-    unit : ndarray, shape (designs, variables)
-        Points of the unit cube.
-    evaluated : Evaluated
-        Their values.
-    parents : ndarray of int
-        Rows of the parents, best first: at most as many as a generation.
-    front : int
-        How many of the candidates for parents were feasible and non-dominated.
-    ended : str
-        Why the search ended before its evaluations were used; empty if it has not.
-    """
+    """All designs evaluated so far, in order, and which of them are the parents of the next."""
 
     unit: Array
+    """Points of the unit cube. Shape (designs, variables)."""
     evaluated: Evaluated
+    """Their values."""
     parents: Rows
+    """Rows of the parents, best first: at most as many as a generation."""
     front: int = 0
+    """How many of the candidates for parents were feasible and non-dominated."""
     ended: str = ""
+    """Why the search ended before its evaluations were used; empty if it has not."""
 
     @classmethod
     def from_arrays(cls, evaluator: Evaluator, arrays: Mapping[str, NDArray[Any]]) -> Population:

@@ -78,24 +78,16 @@ def start(setup: Start) -> Search:
 
 @dataclass(frozen=True)
 class State:
-    """How far an enumeration is.
-
-    Parameters
-    ----------
-    done : int
-        The designs before this one are counted in all that follows.
-    gathered : FrontBuilder
-        Their front, with the values of their constraints.
-    tally : Tally
-        Their counts.
-    early : Evaluated
-        The values of the first `EARLY` of them.
-    """
+    """How far an enumeration is."""
 
     done: int
+    """The designs before this one are counted in all that follows."""
     gathered: FrontBuilder
+    """Their front, with the values of their constraints."""
     tally: Tally
+    """Their counts."""
     early: Evaluated
+    """The values of the first `EARLY` of them."""
 
     @classmethod
     def empty(cls, evaluator: Evaluator) -> State:

@@ -72,30 +72,20 @@ def start(setup: Start) -> Search:
 
 @dataclass(frozen=True)
 class State:
-    """The designs evaluated so far, in order, and the basis of the next generation.
-
-    Parameters
-    ----------
-    unit : ndarray, shape (designs, variables)
-        Points of the unit cube.
-    waiting : ndarray, shape (designs, variables)
-        Neighbours of earlier generations that were not evaluated.
-    evaluated : Evaluated
-        The values of the designs.
-    lengths : ndarray or None
-        What kriging has learned; see `Surrogate`.
-    learned_from : int
-        From how many designs.
-    ended : str
-        Why the search ended before its evaluations were used; empty if it has not.
-    """
+    """The designs evaluated so far, in order, and the basis of the next generation."""
 
     unit: Array
+    """Points of the unit cube. Shape (designs, variables)."""
     waiting: Array
+    """Neighbours of earlier generations that were not evaluated. Shape (designs, variables)."""
     evaluated: Evaluated
+    """The values of the designs."""
     lengths: Array | None = None
+    """What kriging has learned; see `Surrogate`."""
     learned_from: int = 0
+    """From how many designs."""
     ended: str = ""
+    """Why the search ended before its evaluations were used; empty if it has not."""
 
     @classmethod
     def from_arrays(cls, evaluator: Evaluator, arrays: Mapping[str, NDArray[Any]]) -> State:

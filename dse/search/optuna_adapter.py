@@ -120,22 +120,15 @@ def start(setup: Start) -> Search:
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples so far, the state of the search.
-
-    Parameters
-    ----------
-    batches : tuple of (Points, Evaluated)
-        All samples, in order.
-    done, kept : int
-        Samples, and distinct designs among them.
-    front : FrontBuilder
-        The front of these designs.
-    """
+    """The samples so far, the state of the search."""
 
     batches: tuple[tuple[Points, Evaluated], ...]
+    """All samples, in order."""
     done: int
     kept: int
+    """Samples, and distinct designs among them."""
     front: FrontBuilder
+    """The front of these designs."""
 
 
 class Sampling:

@@ -21,39 +21,26 @@ from dse.search.tally import Tally
 
 
 class Tolerance(NamedTuple):
-    """By how much a front may miss the best in one objective.
-
-    Parameters
-    ----------
-    fraction : float
-        Of the value.
-    amount : float
-        In the objective's unit.
-    """
+    """By how much a front may miss the best in one objective."""
 
     fraction: float = 0.0
+    """Of the value."""
     amount: float = 0.0
+    """In the objective's unit."""
 
 
 class Ground(NamedTuple):
-    """The basis of the bounds of one output.
-
-    Parameters
-    ----------
-    model, output : str
-        The model and its output.
-    by : str
-        ``"table"``: all values of the variables that affect it were run. ``"monotonic"``: the
-        author declares it. ``"lower bound"``: a function that the author declares. ``"domain"``:
-        only the declared domain, until its inputs have one value.
-    how : str
-        The variables of the table, the signs of the inputs, the lower bound, or the domain.
-    """
+    """The basis of the bounds of one output."""
 
     model: str
     output: str
+    """The model and its output."""
     by: str
+    """``"table"``: all values of the variables that affect it were run. ``"monotonic"``: the author
+    declares it. ``"lower bound"``: a function that the author declares. ``"domain"``: only the
+    declared domain, until its inputs have one value."""
     how: str
+    """The variables of the table, the signs of the inputs, the lower bound, or the domain."""
 
 
 def describe_ground(ground: Mapping[str, str]) -> str:
@@ -73,79 +60,53 @@ def describe_ground(ground: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Gap:
-    """The tolerance that a search with bounds has proven.
-
-    Parameters
-    ----------
-    tolerance : float
-        The relative tolerance of the study; 0 for an exact front.
-    reached : float
-        The tolerance that is proven; inf if none is yet.
-    tolerances : mapping of str to Tolerance
-        By objective the fraction and the amount that are proven, if they differ.
-    boxes : int
-        Boxes whose bounds were computed.
-    decided : float
-        Fraction of the space that was evaluated or proven not to matter.
-    rests_on : tuple of Ground
-        The basis of the bounds.
-    unbounded : tuple of str
-        The objectives for which no finite tolerance holds yet.
-    missing : tuple of str
-        Sentences that name the declarations that the open boxes lack.
-    """
+    """The tolerance that a search with bounds has proven."""
 
     tolerance: float
+    """The relative tolerance of the study; 0 for an exact front."""
     reached: float
+    """The tolerance that is proven; inf if none is yet."""
     tolerances: Mapping[str, Tolerance]
+    """By objective the fraction and the amount that are proven, if they differ."""
     boxes: int
+    """Boxes whose bounds were computed."""
     decided: float
+    """Fraction of the space that was evaluated or proven not to matter."""
     rests_on: tuple[Ground, ...] = ()
+    """The basis of the bounds."""
     unbounded: tuple[str, ...] = ()
+    """The objectives for which no finite tolerance holds yet."""
     missing: tuple[str, ...] = ()
+    """Sentences that name the declarations that the open boxes lack."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a search.
-
-    Parameters
-    ----------
-    numbers : ndarray of int, shape (kept,)
-        Design numbers, ascending.
-    points : dict
-        The kept designs by variable.
-    evaluated : Evaluated
-        Their values.
-    on_front : ndarray of bool, shape (kept,)
-        The non-dominated ones among all that were evaluated.
-    tally : Tally
-        Counts over all that were evaluated, each design once.
-    convergence : DataFrame
-        ``evaluations``, ``front``, ``hypervolume`` (fraction of the final one) as the search went.
-    complete : bool
-        Whether every design of the space was evaluated: the front is then the whole Pareto front.
-    numbered : bool
-        Whether designs have the numbers of the space; else they are numbered as they were found.
-    statement : str
-        The statement of the certificate, in a sentence.
-    gap : Gap or None
-        The tolerance that a search by bounds has proven.
-    ended : str
-        Why the search ended before it had used its evaluations, in words; empty if it did not.
-    """
+    """The result of a search."""
 
     numbers: NDArray[np.int64]
+    """Design numbers, ascending. Shape (kept,)."""
     points: Points
+    """The kept designs by variable."""
     evaluated: Evaluated
+    """Their values."""
     on_front: NDArray[np.bool_]
+    """The non-dominated ones among all that were evaluated. Shape (kept,)."""
     tally: Tally
+    """Counts over all that were evaluated, each design once."""
     convergence: pd.DataFrame
+    """``evaluations``, ``front``, ``hypervolume`` (fraction of the final one) as the search
+    went."""
     complete: bool
+    """Whether every design of the space was evaluated: the front is then the whole Pareto front."""
     numbered: bool
+    """Whether designs have the numbers of the space; else they are numbered as they were found."""
     statement: str
+    """The statement of the certificate, in a sentence."""
     gap: Gap | None = None
+    """The tolerance that a search by bounds has proven."""
     ended: str = ""
+    """Why the search ended before it had used its evaluations, in words; empty if it did not."""
 
 
 def count_distinct(points: Array) -> int:

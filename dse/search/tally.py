@@ -20,50 +20,38 @@ _NONE = np.iinfo(np.int64).max  # the first of no designs
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts over designs; tallies of parts add up to the tally of the whole, in any order.
-
-    Parameters
-    ----------
-    evaluated, feasible, undefined : int
-        Designs evaluated; those that satisfy everything; those that have an objective without a
-        value, of the designs whose objectives were computed.
-    violated : ndarray of int, shape (constraints,)
-        Designs that violate each constraint.
-    least : ndarray, shape (constraints,)
-        Each constraint's least violation over the designs that satisfy all others and have every
-        objective, if it was computed; inf for none.
-    admitted : ndarray of int, shape (constraints,)
-        The design with that least violation, the first of several; -1 for none.
-    distance, nearest : float, int
-        The smallest sum of violations, each as a fraction of its bound, and its design; inf
-        and -1 for none.
-    missed : ndarray, shape (constraints,)
-        The violations of that design.
-    odd : ndarray of int, shape (columns, 4)
-        For each objective and then each constraint: designs whose value is NaN though no constraint
-        excludes them, and the first of them; designs whose value is outside the declared domain,
-        and the first of them. Of objectives, only designs that no constraint excludes are counted.
-    alone : ndarray of int, shape (constraints,)
-        The number of designs that violate only this constraint.
-    raised : int
-        Designs that a model raised for, which were skipped.
-    errors : mapping of int to str
-        By number, the first of them: their values and the error, in words.
-    """
+    """Counts over designs; tallies of parts add up to the tally of the whole, in any order."""
 
     evaluated: int
     feasible: int
     undefined: int
+    """Designs evaluated; those that satisfy everything; those that have an objective without a
+    value, of the designs whose objectives were computed."""
     violated: NDArray[np.int64]
+    """Designs that violate each constraint. Shape (constraints,)."""
     least: Array
+    """Each constraint's least violation over the designs that satisfy all others and have every
+    objective, if it was computed; inf for none. Shape (constraints,)."""
     admitted: NDArray[np.int64]
+    """The design with that least violation, the first of several; -1 for none. Shape
+    (constraints,)."""
     distance: float
     nearest: int
+    """The smallest sum of violations, each as a fraction of its bound, and its design; inf and -1
+    for none."""
     missed: Array
+    """The violations of that design. Shape (constraints,)."""
     odd: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 4), dtype=np.int64))
+    """For each objective and then each constraint: designs whose value is NaN though no constraint
+    excludes them, and the first of them; designs whose value is outside the declared domain, and
+    the first of them. Of objectives, only designs that no constraint excludes are counted. Shape
+    (columns, 4)."""
     alone: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The number of designs that violate only this constraint. Shape (constraints,)."""
     raised: int = 0
+    """Designs that a model raised for, which were skipped."""
     errors: Mapping[int, str] = field(default_factory=dict)
+    """By number, the first of them: their values and the error, in words."""
 
     @classmethod
     def empty(cls, constraints: int) -> Tally:

@@ -35,19 +35,13 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Verification:
-    """The designs that gave the same values again.
-
-    Parameters
-    ----------
-    designs : int
-        Designs that were evaluated again.
-    detectable : float
-        The smallest fraction of wrong designs that this finds with 95 % probability; 0 if every
-        design of the search was evaluated again.
-    """
+    """The designs that gave the same values again."""
 
     designs: int
+    """Designs that were evaluated again."""
     detectable: float
+    """The smallest fraction of wrong designs that this finds with 95 % probability; 0 if every
+    design of the search was evaluated again."""
 
 
 def detectable_fraction(random: int) -> float:

@@ -102,30 +102,21 @@ class LateError(EndedError):
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does the work.
-
-    Parameters
-    ----------
-    count : int
-        Threads or processes.
-    backend : {"threading", "loky", "dask"}
-        joblib's name; threads serve models that release the interpreter lock, as numpy does.
-    until : float
-        The `time.time` at which processes that still work are ended; threads cannot be.
-    since : float
-        The `time.time` at which the session began, if it has a time limit.
-    cluster : Cluster, optional
-        Where Dask's workers are.
-    isolated : bool
-        Whether models run in other processes than this one even if that takes longer.
-    """
+    """Who does the work."""
 
     count: int
+    """Threads or processes."""
     backend: str = "threading"
+    """joblib's name; threads serve models that release the interpreter lock, as numpy does. One of
+    "threading", "loky", "dask"."""
     until: float = NEVER
+    """The `time.time` at which processes that still work are ended; threads cannot be."""
     since: float = 0.0
+    """The `time.time` at which the session began, if it has a time limit."""
     cluster: Cluster | None = None
+    """Where Dask's workers are."""
     isolated: bool = False
+    """Whether models run in other processes than this one even if that takes longer."""
 
     @property
     def isolate_models(self) -> bool:

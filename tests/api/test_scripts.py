@@ -126,7 +126,6 @@ def test_workers_are_a_whole_number_from_1(workers: Any) -> None:
         (lambda r: r.where(3), "character 2: the text ends"),
         (lambda r: r.best("sped"), "no objective 'sped'\\s+did you mean 'speed'"),
         (lambda r: r.front.plot("aera"), "no column 'aera'\\s+did you mean 'area'"),
-        (lambda r: r.hypervolume({"area": 1.0}), "lacks speed"),
     ],
 )
 def test_a_question_to_a_result(ask: Callable[[dse.StudyResult], object], words: str) -> None:

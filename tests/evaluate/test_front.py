@@ -1,4 +1,4 @@
-"""Fronts: filter, archive, hypervolume, recall, scaling and Nash design against brute force."""
+"""Fronts: filter, archive, hypervolume, scaling and Nash design against brute force."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from dse.evaluate.front import (
     scale_front,
 )
 from tests.core_examples import brute_front
-from tests.quality import recall
 
 Floats = NDArray[np.float64]
 coordinates = (
@@ -152,19 +151,6 @@ def test_hypervolume_of_large_fronts_in_many_objectives_is_near_and_answers(
         covered[left[(drawn[left] >= point).all(axis=1)]] = True
     share = covered.mean()
     assert hypervolume(points, reference) == pytest.approx(share, rel=0.02)
-
-
-@settings(max_examples=50)
-@given(points_of(most=20), points_of(most=20), st.sampled_from([0.0, 0.1]))
-def test_recall_is_a_loop(found: Floats, truth: Floats, tolerance: float) -> None:
-    wide = min(found.shape[1], truth.shape[1])
-    found, truth = found[:, :wide], truth[:, :wide]
-    distinct = {tuple(row) for row in (truth + 0.0).tolist()}
-    hits = 0
-    for row in distinct:
-        allowed = [x + abs(x) * tolerance if math.isfinite(x) else x for x in row]
-        hits += any(all(f <= a for f, a in zip(g, allowed, strict=True)) for g in found.tolist())
-    assert recall(found, truth, tolerance) == hits / len(distinct)
 
 
 def test_scaled_is_logarithmic_over_more_than_two_decades_of_positive_values() -> None:

@@ -18,6 +18,7 @@ from dse.evaluate.input_variation import fix_at_middles
 from dse.evaluate.samples import Distribution as Law
 from dse.explain.robustness import assess_robustness, find_failure_box, sobol_indices
 from dse.model import Floats, Quantity
+from dse.search.bound import cells
 from objectives import logca
 from tests.evaluate.uncertain_studies import ROWS, brute, content, study, values
 
@@ -185,7 +186,12 @@ def test_the_worst_of_intervals_is_that_of_their_corners() -> None:
     assert values(made).objectives[:, 0] == pytest.approx(by_hand, rel=1e-12)
 
 
-def test_bounds_give_the_front_of_enumeration() -> None:
+@pytest.mark.parametrize("tabulated", [True, False])
+def test_bounds_give_the_front_of_enumeration(
+    tabulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cells, "TABLE_ROWS", 1 << 17 if tabulated else 0)
+
     def front(method: str) -> Any:
         made = study(
             {"maximize": "speedup", "at": {"granularity": 4096}, "reduce": "90 %"},

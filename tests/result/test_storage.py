@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.problems import InputError
 from dse.result import database, storage
 from dse.result.folder import load_result
 from dse.run import run
@@ -132,32 +131,6 @@ def _schema(path: Path) -> dict[str, Any]:
         found["version"] = opened.execute("SELECT * FROM version_info").fetchall()
         found["migration"] = opened.execute("SELECT * FROM alembic_version").fetchall()
     return found
-
-
-@pytest.mark.parametrize(
-    ("named", "length"), [("--out", 504), ("--out", 505), ("run.storage", 505)]
-)
-def test_a_path_that_is_too_long_for_sqlite_is_reported_before_the_search(
-    named: str, length: int, tmp_path: Path
-) -> None:
-    """SQLite itself says that it cannot open the file, or that a commit has invalid data."""
-    sampled = study(tmp_path, "method = 'RandomSampler'\nevaluations = 20")
-    folder = str(tmp_path / "deep")
-    while (missing := length - len(f"{folder}/study.db")) > 0:
-        folder += "/" + "d" * (min(missing - 1, 200) if missing != 202 else 100)
-    out = Path(folder)
-    assert len(str(out / "study.db")) == length
-    if named == "run.storage":
-        out.mkdir(parents=True)
-        text = f"[run]\nstorage = 'sqlite:///{out}/study.db'\n"
-        (tmp_path / "study.toml").write_text((tmp_path / "study.toml").read_text() + text)
-        sampled, out = dse.load(tmp_path / "study.toml"), tmp_path / "out"
-    if length == 504:
-        assert sampled.run(out).certificate.evaluated == 20
-        return
-    with pytest.raises(InputError, match="the path of the database has 505 bytes") as refused:
-        sampled.run(out)
-    assert "shorter --out" in str(refused.value)
 
 
 def test_a_finished_run_writes_its_trials_again(tmp_path: Path) -> None:

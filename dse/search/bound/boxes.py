@@ -18,76 +18,55 @@ from dse.search.bound.ranges import Ranges
 MEASURED = 4  # halvings after which the effect of each variable is measured again
 Small: TypeAlias = NDArray[np.int8]
 Widths: TypeAlias = NDArray[np.float32]
+_KEPT = ("ideal", "widths", "age", "miss")  # the columns of a checkpoint, next to the boxes
 
 
 @dataclass(frozen=True)
 class OpenBoxes:
-    """Boxes that are still to be looked at.
-
-    Parameters
-    ----------
-    boxes : Boxes
-        Which.
-    ideal : ndarray, shape (boxes, objectives)
-        No design of the box betters it.
-    widths : ndarray, shape (boxes, variables)
-        How much of the box's uncertainty each variable makes.
-    age : ndarray of int, shape (boxes,)
-        Halvings since the widths were measured.
-    miss : ndarray of int, shape (boxes,)
-        How far what is found is from covering the ideal, in doublings of the tolerance.
-    asked : ndarray of int, shape (boxes,)
-        The cover's mark of when it was asked last.
-    """
+    """Boxes that are still to be looked at: columns with a row per box."""
 
     boxes: Boxes
     ideal: Array
+    """Shape (boxes, objectives): no design of the box is better."""
     widths: Widths
+    """Shape (boxes, variables): the part of the box's uncertainty that each variable makes."""
     age: Small
+    """Halvings since the widths were measured."""
     miss: Small
+    """How far the designs found are from covering the ideal, in doublings of the tolerance."""
     asked: Marks
+    """The mark of the cover that was compared last."""
 
     def __len__(self) -> int:
         return len(self.age)
+
+    @property
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        return self.ideal, self.widths, self.age, self.miss, self.asked
 
     def rows(self, rows: Any) -> OpenBoxes:
         """Return some of them: positions, or a mask."""
         if not isinstance(rows, slice) and rows.dtype == bool:
             rows = np.flatnonzero(rows)  # once for all columns
-        return OpenBoxes(
-            self.boxes.rows(rows),
-            take_rows(self.ideal, rows),
-            take_rows(self.widths, rows),
-            take_rows(self.age, rows),
-            take_rows(self.miss, rows),
-            take_rows(self.asked, rows),
-        )
+        columns = (take_rows(column, rows) for column in self._columns)
+        return OpenBoxes(self.boxes.rows(rows), *columns)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return them as arrays, for a checkpoint."""
-        kept = {name: getattr(self, name) for name in ("ideal", "widths", "age", "miss")}
-        return {"level": self.boxes.level, "cell": self.boxes.cell, **kept}
+        return {**self.boxes._asdict(), **{name: getattr(self, name) for name in _KEPT}}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> OpenBoxes:
         """Return the boxes from `arrays`; the search checks all of them again against its cover."""
-        ideal, widths, age, miss = (arrays[name] for name in ("ideal", "widths", "age", "miss"))
         boxes = Boxes(arrays["level"], arrays["cell"])
+        ideal, widths, age, miss = (arrays[name] for name in _KEPT)
         return cls(boxes, ideal, widths, age, miss, make_unasked_marks(len(age)))
 
     def joined(self, other: OpenBoxes) -> OpenBoxes:
         """Return these and others."""
-        boxes = Boxes(
-            np.concatenate([self.boxes.level, other.boxes.level]),
-            np.concatenate([self.boxes.cell, other.boxes.cell]),
-        )
+        boxes = Boxes(*map(np.concatenate, zip(self.boxes, other.boxes, strict=True)))
         return OpenBoxes(
-            boxes,
-            np.concatenate([self.ideal, other.ideal]),
-            np.concatenate([self.widths, other.widths]),
-            np.concatenate([self.age, other.age]),
-            np.concatenate([self.miss, other.miss]),
-            np.concatenate([self.asked, other.asked]),
+            boxes, *map(np.concatenate, zip(self._columns, other._columns, strict=True))
         )
 
 

@@ -47,38 +47,26 @@ class Boxes(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The bounds of all designs of each box.
-
-    Parameters
-    ----------
-    ideal : ndarray, shape (boxes, objectives)
-        No design has less in an objective, signed so that less is better.
-    least, most : ndarray, shape (boxes, constraints)
-        The violation of each constraint lies between them.
-    possible : ndarray of bool, shape (boxes,)
-        False if no design of the box is feasible.
-    """
+    """The bounds of all designs of each box."""
 
     ideal: Array
+    """No design has less in an objective, signed so that less is better. Shape (boxes,
+    objectives)."""
     least: Array
     most: Array
+    """The violation of each constraint lies between them. Shape (boxes, constraints)."""
     possible: NDArray[np.bool_]
+    """False if no design of the box is feasible. Shape (boxes,)."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One variable, its values in ascending order.
-
-    Parameters
-    ----------
-    name : str
-        The variable.
-    variable : Variable
-        Which values it may have.
-    """
+    """One variable, its values in ascending order."""
 
     name: str
+    """The variable."""
     variable: Variable
+    """Which values it may have."""
 
     @property
     def continuous(self) -> bool:

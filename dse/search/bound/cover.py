@@ -52,24 +52,18 @@ class Cover:
 
     A cover never changes: `added` returns a new cover with the blocks of the old one, and an
     interrupted search keeps the old one.
-
-    Parameters
-    ----------
-    points : ndarray, shape (designs, objectives)
-        The designs by their objectives, less being better, in the order of the blocks.
-    threads : Threads
-        The threads that look.
-    blocks : tuple of _Block
-        The first holds a few designs that cover much, the others all designs. Without blocks, they
-        are made at the first test.
-    forgotten : int
-        Blocks before the last thinning: their marks mean nothing any more.
     """
 
     points: Array
+    """The designs by their objectives, less being better, in the order of the blocks. Shape
+    (designs, objectives)."""
     threads: Threads = field(default_factory=Threads)
+    """The threads that look."""
     blocks: tuple[_Block, ...] = ()
+    """The first holds a few designs that cover much, the others all designs. Without blocks, they
+    are made at the first test."""
     forgotten: int = 0
+    """Blocks before the last thinning: their marks mean nothing any more."""
 
     @classmethod
     def empty(cls, objectives: int, threads: Threads | None = None) -> Cover:

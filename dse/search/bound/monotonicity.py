@@ -157,18 +157,12 @@ def _reduced(moves: Moves, low: float, reduction: Reduction | None) -> Moves:
 
 
 class UndeclaredMove(NamedTuple):
-    """A move that is not declared.
-
-    Parameters
-    ----------
-    sentence : str
-        Of which model and output, in words.
-    name : str
-        The input.
-    """
+    """A move that is not declared."""
 
     sentence: str
+    """Of which model and output, in words."""
     name: str
+    """The input."""
 
 
 def find_missing_declarations(ranges: Ranges) -> list[str]:

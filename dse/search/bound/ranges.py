@@ -8,7 +8,7 @@ is not declared, the domain of the output is all that is known, until the input 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ from dse.evaluate.criteria import Conditions, Constraint, reduce_bounds
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import skip_errors
 from dse.evaluate.model_graph import Key, call_model
-from dse.evaluate.samples import SAMPLE, Spread
+from dse.evaluate.samples import SAMPLE
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN
 from dse.model.grammar import Call, Expression, Name, Number
@@ -44,22 +44,15 @@ _TOGETHER = 1 << 22  # boxes times scenarios that are bounded at once
 
 @dataclass(frozen=True)
 class Ranges:
-    """Bounds of an evaluator's objectives and constraints over boxes.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-        The models, wired.
-    until : float
-        The `time.time` after which no table is made: declarations must then suffice.
-    elsewhere : callable, optional
-        Takes a function and its arguments, and returns its result: it runs in another process, for
-        models that must not run in this one.
-    """
+    """Bounds of an evaluator's objectives and constraints over boxes."""
 
     evaluator: Evaluator
+    """The models, wired."""
     until: float = np.inf
+    """The `time.time` after which no table is made: declarations must then suffice."""
     elsewhere: Callable[..., Any] | None = None
+    """Takes a function and its arguments, and returns its result: it runs in another process, for
+    models that must not run in this one."""
     _tables: dict[tuple[Key, str], Extremes | None] = field(default_factory=dict)
 
     @cached_property
@@ -166,9 +159,26 @@ class Ranges:
         return tabulate_extremes(self.evaluator.model_graph, request, self.axes, used, self.until)
 
     @cached_property
-    def spreads(self) -> _SampledCells:
-        """The uncertain quantities, over cells."""
-        return _SampledCells(self.evaluator.model_graph.spread, self.axes)
+    def _sampled_cells(self) -> dict[str, tuple[Array, Array]]:
+        """The extremes of uncertain quantities of entries in each sample, over all their cells."""
+        axes = {axis.name: axis for axis in self.axes}
+        cells = {}
+        for name, spread in self.evaluator.model_graph.spread.items():
+            if spread.variable:
+                values = spread.values[:, axes[spread.variable].order]
+                ends = (build_pyramid(values, 1, np.minimum), build_pyramid(values, 1, np.maximum))
+                cells[name] = ends
+        return cells
+
+    def sampled_end(self, name: str, side: Side, samples: Any, boxes: Boxes) -> Array:
+        """Return the least or the greatest of an uncertain quantity in each sample and box."""
+        spread = self.evaluator.model_graph.spread[name]
+        if not spread.variable:
+            return np.asarray(spread(samples, {}, spread.middle))
+        place = self.owners[name]
+        cells = self._sampled_cells[name][side > 0]
+        rows, columns = np.asarray(samples, dtype=np.int64), self.axes[place].index(boxes, place)
+        return np.asarray(cells[rows][:, columns])
 
 
 def _tables(ranges: Ranges) -> Mapping[tuple[Key, str], Extremes | None]:
@@ -238,7 +248,7 @@ class Walk:
         producer = self._model_graph.producers.get(name)
         if producer is None:
             if name in self._model_graph.spread and SAMPLE in conditions:
-                return self._ranges.spreads(name, side, conditions[SAMPLE], self._boxes)
+                return self._ranges.sampled_end(name, side, conditions[SAMPLE], self._boxes)
             own = name in self._ranges.owners
             return self._set(name, side) if own else self._model_graph.constants[name]
         relevant, key = self._model_graph.relevant(producer, conditions)
@@ -254,20 +264,20 @@ class Walk:
 
     def _set(self, name: str, side: Side) -> Array:
         """Return a bound of a quantity that a variable sets in each box."""
-        if (name, side) not in self._own:
-            self._own[name, side] = self._end_of(name, side)
-        return self._own[name, side]
-
-    def _end_of(self, name: str, side: Side) -> Array:
+        if (name, side) in self._own:
+            return self._own[name, side]
         place = self._ranges.owners[name]
         axis = self._ranges.axes[place]
-        if not axis.continuous:
-            return self._ranges.cells[name][side > 0][self._index(place)]
-        level, cell = self._boxes.level[:, place], self._boxes.cell[:, place]
-        end = axis.ends(level, cell)[side > 0]
-        if side > 0:  # the finest cells are points, or the halving around a jump would never end
-            end = np.where((level == 0) & (end < axis.count - 1), cell, end)
-        return np.asarray(axis.at(end), dtype=np.float64)
+        if axis.continuous:
+            level, cell = self._boxes.level[:, place], self._boxes.cell[:, place]
+            end = axis.ends(level, cell)[side > 0]
+            if side > 0:  # the finest cells are points, or the halving of a jump would never end
+                end = np.where((level == 0) & (end < axis.count - 1), cell, end)
+            value = np.asarray(axis.at(end), dtype=np.float64)
+        else:
+            value = self._ranges.cells[name][side > 0][self._index(place)]
+        self._own[name, side] = value
+        return value
 
     def _index(self, variable: int) -> NDArray[np.int64]:
         """Return the indices of the cells of a finite variable in its pyramids."""
@@ -378,38 +388,6 @@ class Walk:
 def _last(value: Any, rows: NDArray[np.intp], count: int) -> Any:
     """Return some of a column's rows; a value for all rows stays as it is."""
     return value[..., rows] if np.ndim(value) and np.shape(value)[-1] == count else value
-
-
-class _SampledCells:
-    """The least and the greatest of uncertain quantities in boxes, sample by sample.
-
-    Parameters
-    ----------
-    spread : mapping of str to Spread
-        What is uncertain.
-    axes : sequence of Axis
-        The variables in the space's order.
-    """
-
-    def __init__(self, spread: Mapping[str, Spread], axes: Sequence[Axis]) -> None:
-        self._spread = spread
-        self._axes = axes
-        self._places = {axis.name: i for i, axis in enumerate(axes)}
-        self._pyramids: dict[str, tuple[Array, Array]] = {}
-
-    def __call__(self, name: str, side: int, samples: Any, boxes: Boxes) -> Array:
-        """Return the least (side -1) or the greatest of a quantity in each sample and box."""
-        spread = self._spread[name]
-        if not spread.variable:
-            return np.asarray(spread(samples, {}, spread.middle))
-        place = self._places[spread.variable]
-        axis = self._axes[place]
-        if name not in self._pyramids:
-            values = spread.values[:, axis.order]
-            ends = build_pyramid(values, 1, np.minimum), build_pyramid(values, 1, np.maximum)
-            self._pyramids[name] = ends
-        cells = self._pyramids[name][side > 0]
-        return np.asarray(cells[np.asarray(samples, dtype=np.int64)][:, axis.index(boxes, place)])
 
 
 def make_ranges(evaluator: Evaluator, workers: Workers) -> Ranges:

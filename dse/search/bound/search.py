@@ -33,8 +33,6 @@ from dse.search.base import UNLIMITED, Progress, Search, SearchSettings, Start, 
 from dse.search.bound.boxes import (
     MEASURED,
     OpenBoxes,
-    Small,
-    Widths,
     count_box_designs,
     design_numbers,
     design_places,
@@ -47,7 +45,6 @@ from dse.search.bound.boxes import (
     measure_variables,
     space_fractions,
 )
-from dse.search.bound.cache import remember_runs
 from dse.search.bound.cells import Bounds, Boxes
 from dse.search.bound.cover import HUGE, Cover, count_doublings, find_factor, relax_points
 from dse.search.bound.evidence import (
@@ -101,51 +98,35 @@ def plan(
 
 def start(begun: Start) -> Search:
     """Return the search; see `base.Method`."""
-    if not begun.workers.isolate_models:  # a cache does not see runs on other machines
-        begun = replace(begun, evaluator=remember_runs(begun.evaluator))
     return _Bounding(begun)
 
 
 @dataclass(frozen=True)
 class _State:
-    """The whole state of a search by bounds; a step makes a new one and changes nothing of the old.
-
-    Parameters
-    ----------
-    open : Open
-        The boxes that may still hold a design for the front.
-    cover : Cover
-        The objectives of the designs found so far.
-    front : FrontBuilder
-        The designs that may be on the front.
-    tally : Tally
-        Counts over all evaluated designs.
-    clamped : bool
-        Whether variables of which all agree on the best end are held there.
-    counted : ndarray of uint8
-        One bit per design of a small space: whether the tally counts it. Empty for a large space.
-    early : tuple of pairs
-        Places and values of some designs for plots.
-    sown : int
-        Random designs evaluated so far.
-    boxes : int
-        Boxes whose bounds were computed.
-    thinned, swept : int
-        Points of the cover when it was last thinned, and when all open boxes were last compared
-        with it.
-    """
+    """The state of a search by bounds; a step makes a new one and changes nothing of the old."""
 
     open: OpenBoxes
+    """The boxes that may still hold a design for the front."""
     cover: Cover
+    """The objectives of the designs found so far."""
     front: FrontBuilder
+    """The designs that may be on the front."""
     tally: Tally
+    """Counts over all evaluated designs."""
     clamped: bool
+    """Whether variables of which all agree on the best end are held there."""
     counted: NDArray[np.uint8]
+    """One bit per design of a small space: whether the tally counts it. Empty for a large space."""
     early: tuple[tuple[NDArray[np.int64], Evaluated], ...] = ()
+    """Places and values of some designs for plots."""
     sown: int = 0
+    """Random designs evaluated so far."""
     boxes: int = 0
+    """Boxes whose bounds were computed."""
     thinned: int = 0
     swept: int = 0
+    """Points of the cover when it was last thinned, and when all open boxes were last compared with
+    it."""
 
     @property
     def work(self) -> int:
@@ -271,8 +252,7 @@ class _Bounding:
     def _first(self) -> _State:
         """Return the first state: the box of all designs, if one may be feasible."""
         state = self._empty(not self._exact)  # of ties each counts if nothing may be missed
-        root = state.open
-        return self._opened(state, root.boxes, root.widths, root.age, root.miss)
+        return self._opened(state, state.open)
 
     def _resumed(self, arrays: Mapping[str, NDArray[Any]]) -> _State:
         """Return the state that `state` gave the arrays of."""
@@ -402,7 +382,8 @@ class _Bounding:
         widths = batch.widths[parent]
         widths[np.arange(len(parent)), variable[parent]] /= 2
         rest = state.open
-        state = self._opened(state, children, widths, batch.age[parent] + 1, batch.miss[parent])
+        opened = replace(batch.rows(parent), boxes=children, widths=widths)
+        state = self._opened(state, replace(opened, age=opened.age + 1))
         return replace(state, open=rest.joined(state.open))
 
     def _enumerated(self, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -455,18 +436,14 @@ class _Bounding:
         order = np.argsort(first, kind="stable")
         return boxes.rows(order[:most]), boxes.rows(np.sort(order[most:]))
 
-    def _opened(
-        self, state: _State, boxes: Boxes, widths: Widths, age: Small, miss: Small
-    ) -> _State:
-        """Return the state with those boxes open, and no others, that may hold a design."""
-        bounds = self._bounds(boxes)
-        found = OpenBoxes(boxes, bounds.ideal, widths, age, miss, make_unasked_marks(len(age)))
-        found = found.rows(bounds.possible)
-        found = self._undominated(state.cover, found)
-        least = self._tolerance, self._amount
-        miss = count_doublings(state.cover, found.ideal, found.miss, *least)
-        opened = replace(found, miss=miss)
-        return replace(state, open=opened, boxes=state.boxes + len(boxes.level))
+    def _opened(self, state: _State, new: OpenBoxes) -> _State:
+        """Return the state with those new boxes open, and no others, that may hold a design."""
+        bounds = self._bounds(new.boxes)
+        found = replace(new, ideal=bounds.ideal, asked=make_unasked_marks(len(new)))
+        found = self._undominated(state.cover, found.rows(bounds.possible))
+        tolerances = self._tolerance, self._amount
+        miss = count_doublings(state.cover, found.ideal, found.miss, *tolerances)
+        return replace(state, open=replace(found, miss=miss), boxes=state.boxes + len(new))
 
     def _undominated(self, cover: Cover, boxes: OpenBoxes) -> OpenBoxes:
         """Return those boxes of which what is found does not cover the ideal."""

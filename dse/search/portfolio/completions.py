@@ -74,19 +74,13 @@ class Bounds:
     A completed sum has no lower objectives than a lower bound of it. If a known combination
     dominates the objectives of the bound, the partial sum is dropped. Bounds are lowered and known
     sums are raised by more than rounding can change.
-
-    Parameters
-    ----------
-    portfolio : Portfolio
-    lowest : ndarray, shape (coordinates,)
-        The lowest sum of all kernels.
-    known : DominanceTable
-        The objectives of feasible combinations.
     """
 
     portfolio: Portfolio
     lowest: Array
+    """The lowest sum of all kernels. Shape (coordinates,)."""
     known: DominanceTable
+    """The objectives of feasible combinations."""
 
     @classmethod
     def of(cls, portfolio: Portfolio, lowest: Array, sums: Array, samples: Array) -> Bounds:

@@ -23,18 +23,13 @@ class DominanceTable:
     The grid divides all coordinates but the last. A point is dominated if a point of the table lies
     in lower cells of each of them, and its last coordinate is not higher. Dominated points within
     the same cell pass this test. An exact filter finds them.
-
-    Parameters
-    ----------
-    low, scale : ndarray, shape (coordinates - 1,)
-        The lower corner of the grid, and its cells per unit.
-    lowest : ndarray, one dimension per divided coordinate
-        The lowest last coordinate at or below each cell; infinity if no point lies there.
     """
 
     low: Array
     scale: Array
+    """The lower corner of the grid, and its cells per unit. Shape (coordinates - 1,)."""
     lowest: Array
+    """The lowest last coordinate at or below each cell; infinity if no point lies there."""
 
     @classmethod
     def of(cls, points: Array) -> DominanceTable:

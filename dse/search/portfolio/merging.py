@@ -36,34 +36,18 @@ _BISECTIONS = 6  # of the tolerance that leaves few enough points: to 1 % of it
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The partial sums after some merges.
-
-    Parameters
-    ----------
-    sums : ndarray, shape (points, coordinates)
-        Sums over the kernels that are merged.
-    choices : ndarray of uint16, shape (points, merged)
-        The option of each merged kernel, in the order of merging.
-    kept : ndarray of int, shape (merged,)
-        The number of points after each merge.
-    widths : ndarray, shape (merged, coordinates)
-        The logarithm of one plus the tolerance that each merge used.
-    strict : ndarray of bool, shape (merged,)
-        Whether the merge kept each combination that is within the limits.
-    """
+    """The partial sums after some merges."""
 
     sums: Array
+    """Sums over the kernels that are merged. Shape (points, coordinates)."""
     choices: NDArray[np.uint16]
+    """The option of each merged kernel, in the order of merging. Shape (points, merged)."""
     kept: NDArray[np.int64]
+    """The number of points after each merge. Shape (merged,)."""
     widths: Array
+    """The logarithm of one plus the tolerance that each merge used. Shape (merged, coordinates)."""
     strict: NDArray[np.bool_]
-
-    @classmethod
-    def empty(cls, coordinates: int) -> State:
-        """Return the state before the first merge: the sum of no kernel."""
-        zero, nothing = np.zeros((1, coordinates)), np.zeros((0, coordinates))
-        choices, kept = np.zeros((1, 0), np.uint16), np.zeros(0, np.int64)
-        return cls(zero, choices, kept, nothing, np.zeros(0, np.bool_))
+    """Whether the merge kept each combination that is within the limits. Shape (merged,)."""
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays, for a checkpoint."""
@@ -91,10 +75,6 @@ class PortfolioFront(NamedTuple):
     """Shape (points, coordinates), added in the order of kernels."""
     objectives: Array
     """Shape (points, objectives), ascending."""
-    combinations: int
-    """The number of combinations that the front covers."""
-    order: tuple[int, ...]
-    """The kernels in the order of merging."""
     kept: tuple[int, ...]
     """The number of partial sums after each merge."""
     strict: bool
@@ -112,34 +92,24 @@ class PortfolioFront(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Merging:
-    """The merges of a portfolio: a step for each kernel, and the front after the last.
-
-    Parameters
-    ----------
-    portfolio : Portfolio
-        Kernels, limits and objectives.
-    tolerance : float or array_like of shape (coordinates,)
-        The fraction by which a sum of the front may be higher than necessary; see `ToleranceGrid`.
-        It is divided over the merges; small ones are exact.
-    floors : array_like of shape (coordinates,), optional
-        Positive; for sums below, the tolerance is a fraction of these values. By default the lowest
-        positive sum, or the range of sums that can be negative.
-    points : int, optional
-        The front has at most as many points. The tolerance grows as necessary.
-    capacity : int
-        A merge keeps at most as many partial sums. The tolerance grows as necessary.
-        A step uses about 200 bytes per coordinate for each of them, and 100 MB. In four and more
-        coordinates, time grows with them: for a cover, 5 to 10 times `points` are enough.
-    threads : Threads
-        Who works. The result does not depend on them.
-    """
+    """The merges of a portfolio: a step for each kernel, and the front after the last."""
 
     portfolio: Portfolio
+    """Kernels, limits and objectives."""
     tolerance: ArrayLike = 0.0
+    """The fraction by which a sum of the front may be higher than necessary; see `ToleranceGrid`.
+    It is divided over the merges; small ones are exact. Shape (coordinates,)."""
     floors: ArrayLike | None = None
+    """Positive; for sums below, the tolerance is a fraction of these values. By default the lowest
+    positive sum, or the range of sums that can be negative. Shape (coordinates,)."""
     points: int | None = None
+    """The front has at most as many points. The tolerance grows as necessary."""
     capacity: int = _CAPACITY
+    """A merge keeps at most as many partial sums. The tolerance grows as necessary. A step uses
+    about 200 bytes per coordinate for each of them, and 100 MB. In four and more coordinates, time
+    grows with them: for a cover, 5 to 10 times `points` are enough."""
     threads: Threads = _ALONE
+    """Who works. The result does not depend on them."""
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.int64], ...]:
@@ -180,8 +150,11 @@ class Merging:
         )
 
     def start(self) -> State:
-        """Return the state before the first merge."""
-        return State.empty(len(self.portfolio.limits))
+        """Return the state before the first merge: the sum of no kernel."""
+        coordinates = len(self.portfolio.limits)
+        zero, nothing = np.zeros((1, coordinates)), np.zeros((0, coordinates))
+        choices, kept = np.zeros((1, 0), np.uint16), np.zeros(0, np.int64)
+        return State(zero, choices, kept, nothing, np.zeros(0, np.bool_))
 
     def step(self, state: State) -> State:
         """Return the state after the merge of the next kernel."""
@@ -238,8 +211,6 @@ class Merging:
             choices[rows],
             sums[rows],
             objectives[rows],
-            portfolio.combinations,
-            self.order,
             tuple(state.kept.tolist()),
             bool(state.strict.all()),
             tolerance,

@@ -51,26 +51,17 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OuterSum:
-    """All sums of a point and an option.
-
-    Parameters
-    ----------
-    points : ndarray, shape (points, coordinates)
-    options : ndarray, shape (options, coordinates)
-    viable : callable
-        Which sums may stay, shape (sums,); if one may not, neither may a higher one.
-    choices : callable
-        A row of integers for each pair of a point and an option, given as two arrays of rows. Of
-        equal sums the one with the lowest row stays.
-    threads : Threads
-        Who works. The result does not depend on them.
-    """
+    """All sums of a point and an option."""
 
     points: Array
     options: Array
     viable: Callable[[Array], NDArray[np.bool_]]
+    """Which sums may stay, shape (sums,); if one may not, neither may a higher one."""
     choices: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[Any]]
+    """A row of integers for each pair of a point and an option, given as two arrays of rows. Of
+    equal sums the one with the lowest row stays."""
     threads: Threads
+    """Who works. The result does not depend on them."""
 
     def front(
         self, grid: ToleranceGrid, capacity: int, weights: Array

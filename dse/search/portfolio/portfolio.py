@@ -22,49 +22,33 @@ _MAX_OPTIONS = np.iinfo(np.uint16).max
 class Portfolio:
     """A choice of one option per kernel: sums over the kernels, limits, objectives of the sums.
 
-    Parameters
-    ----------
-    options : tuple of ndarray, each of shape (options, coordinates)
-        For each kernel, the amounts that its options add to the sums. A row with an infinite amount
-        cannot be chosen.
-    limits : ndarray, shape (coordinates,)
-        No sum may exceed its limit, but for rounding: 1e-12 of the largest sum. Infinity for none.
-        A sum that has a lower limit enters with the opposite sign.
-    evaluate : callable
-        From sums, shape (n, coordinates), to objectives, shape (n, objectives), less being better,
-        and to the rows that are feasible, shape (n,). If an objective is not finite, the row is
-        infeasible, too.
-        A higher sum never gives a lower objective, nor a feasible row for an infeasible one.
-        It is also called with lower bounds of sums, and from several threads at once.
-
     Raises
     ------
     ValueError
-        If shapes do not fit, a kernel has no option or too many, or a number is NaN.
+        If a kernel has no option or too many, or a number is NaN.
     """
 
     options: tuple[Array, ...]
+    """For each kernel, the amounts that its options add to the sums. A row with an infinite amount
+    cannot be chosen. Shape (options, coordinates)."""
     limits: Array
+    """No sum may exceed its limit, but for rounding: 1e-12 of the largest sum. Infinity for none. A
+    sum that has a lower limit enters with the opposite sign. Shape (coordinates,)."""
     evaluate: Evaluate
+    """From sums, shape (n, coordinates), to objectives, shape (n, objectives), less being better,
+    and to the rows that are feasible, shape (n,). If an objective is not finite, the row is
+    infeasible, too. A higher sum never gives a lower objective, nor a feasible row for an
+    infeasible one. It is also called with lower bounds of sums, and from several threads at
+    once."""
 
     def __post_init__(self) -> None:
-        shape = self.limits.shape
-        if len(shape) != 1 or not self.options:
-            raise ValueError("a portfolio needs a kernel, and a limit for each coordinate")
         for kernel, options in enumerate(self.options):
-            if options.ndim != 2 or options.shape[1:] != shape or not len(options):
-                raise ValueError(f"options[{kernel}] needs the shape (options, {shape[0]})")
             if len(options) > _MAX_OPTIONS:
                 raise ValueError(f"options[{kernel}] has more than {_MAX_OPTIONS:,} rows")
             if not np.isfinite(options).all(axis=1).any():
                 raise ValueError(f"options[{kernel}] needs a row of finite amounts")
         if any(np.isnan(values).any() for values in (self.limits, *self.options)):
             raise ValueError("options and limits must not be NaN")
-
-    @property
-    def combinations(self) -> int:
-        """How many combinations there are."""
-        return int(np.prod([len(options) for options in self.options], dtype=object))
 
     @cached_property
     def scale(self) -> Array:

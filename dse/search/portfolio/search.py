@@ -57,19 +57,13 @@ def start(begun: Start) -> Search:
 
 @dataclass(frozen=True)
 class SystemSums:
-    """The sums of a system: each total once, or with both signs.
-
-    Parameters
-    ----------
-    system : System
-        Its totals and options.
-    columns, signs : ndarray, shape (sums,)
-        The total of each sum, and 1 if less of it is better, else -1.
-    """
+    """The sums of a system: each total once, or with both signs."""
 
     system: System
+    """Its totals and options."""
     columns: NDArray[np.int64]
     signs: Array
+    """The total of each sum, and 1 if less of it is better, else -1. Shape (sums,)."""
 
     @classmethod
     def of(cls, system: System) -> SystemSums:

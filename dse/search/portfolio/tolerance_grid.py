@@ -29,23 +29,17 @@ class ToleranceGrid:
 
     A limit must hold for q + t wherever it does for p + t. So cells count only where the highest
     sum of the remaining kernels stays within the limit; elsewhere q <= p is necessary.
-
-    Parameters
-    ----------
-    rest : ndarray, shape (coordinates,)
-        The lowest sum of the remaining kernels.
-    floors : ndarray, shape (coordinates,)
-        Positive.
-    safe : ndarray, shape (coordinates,)
-        The highest partial sum with which every completion is within the limit; infinity for none.
-    widths : ndarray, shape (coordinates,)
-        0 where sums are compared exactly.
     """
 
     rest: Array
+    """The lowest sum of the remaining kernels. Shape (coordinates,)."""
     floors: Array
+    """Positive. Shape (coordinates,)."""
     safe: Array
+    """The highest partial sum with which every completion is within the limit; infinity for none.
+    Shape (coordinates,)."""
     widths: Array
+    """0 where sums are compared exactly. Shape (coordinates,)."""
 
     def keys(self, sums: Array) -> Array:
         """Return the coordinates that are compared: cells, or the position on their scale."""

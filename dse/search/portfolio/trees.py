@@ -38,22 +38,10 @@ class TreeFront(NamedTuple):
 class Tree:
     """Nodes with options, and amounts that depend on the classes of a node and its parent.
 
-    Parameters
-    ----------
-    options : sequence of ndarray, each of shape (options, coordinates)
-        For each node, the amounts that its options add to the sums.
-    classes : sequence of ndarray of int, each of shape (options,)
-        The class of each option, from 0.
-    parents : sequence of int
-        The parent of each node; -1 for the root.
-    edges : sequence of ndarray, each of shape (classes, classes of the parent, coordinates)
-        For each node, the amounts that its edge adds, which may be negative. Infinity forbids the
-        pair. The root's are not used.
-
     Raises
     ------
     ValueError
-        If the lengths differ, or the parents are no tree.
+        If the parents are no tree.
 
     Examples
     --------
@@ -69,16 +57,17 @@ class Tree:
     """
 
     options: Sequence[Array]
+    """For each node, the amounts that its options add to the sums. Shape (options, coordinates)."""
     classes: Sequence[NDArray[np.int64]]
+    """The class of each option, from 0. Shape (options,)."""
     parents: Sequence[int]
+    """The parent of each node; -1 for the root."""
     edges: Sequence[Array]
+    """For each node, the amounts that its edge adds, which may be negative. Infinity forbids the
+    pair. The root's are not used. Shape (classes, classes of the parent, coordinates)."""
 
     def __post_init__(self) -> None:
-        nodes = len(self.options)
-        lengths = {len(self.classes), len(self.parents), len(self.edges)}
-        if lengths != {nodes} or not nodes:
-            raise ValueError("a tree needs options, classes, a parent and an edge for each node")
-        if list(self.parents).count(-1) != 1 or len(self._children_first()) != nodes:
+        if list(self.parents).count(-1) != 1 or len(self._children_first()) != len(self.options):
             raise ValueError(f"the parents {list(self.parents)} are no tree with one root, -1")
 
     def _children_first(self) -> list[int]:

@@ -37,7 +37,6 @@ def test_random_systems_equal_all_combinations(group: int) -> None:
             assert (front.choices == choices).all()
             assert (front.objectives == objectives).all()
         assert front.proven.max() == 0 and front.strict
-        assert front.combinations == np.prod([len(options) for options in portfolio.options])
 
 
 def test_times_at_budgets_equal_highs() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dse.evaluate.front import is_nondominated
 from dse.model import Array
-from dse.search.portfolio.merging import Merging, PortfolioFront, merge
+from dse.search.portfolio.merging import Merging, PortfolioFront
 from dse.search.portfolio.portfolio import Portfolio
 from dse.search.portfolio.trees import Tree
 from dse.search.workers import Threads
@@ -26,6 +26,7 @@ from tests.search.portfolio.systems import (
     accelerators,
     enumerated,
     evaluate_sums,
+    merge,
     random_system,
     shortest_time,
 )

@@ -33,15 +33,7 @@ R = TypeVar("R")
 
 
 class UnforeseenError(DseError):
-    """A reader met an exception that it does not expect; the exception is the cause.
-
-    Parameters
-    ----------
-    source : str
-        The file or folder that was read.
-    error : Exception
-        The exception.
-    """
+    """A reader met an `error` that it does not expect, for the file or folder `source`."""
 
     exit_code = UNFORESEEN
 

@@ -110,15 +110,7 @@ class DseError(Exception):
 
 
 class InputError(DseError):
-    """An unusable study, catalog, profile or run, with all its problems.
-
-    Parameters
-    ----------
-    source : str
-        The file or folder.
-    problems : iterable of Problem
-        At least one; equal ones count once.
-    """
+    """An unusable study, catalog, profile or run, with all its problems; equal ones count once."""
 
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
         self.source = source
@@ -142,12 +134,7 @@ class InputError(DseError):
 
 
 def as_path(given: str | os.PathLike[str], what: str) -> Path:
-    """Return a path that a script gives.
-
-    Parameters
-    ----------
-    what : str
-        The expected object, such as ``"a study file"``.
+    """Return a path that a script gives; `what` is expected, such as ``"a study file"``.
 
     Raises
     ------
@@ -161,14 +148,9 @@ def as_path(given: str | os.PathLike[str], what: str) -> Path:
 
 
 def check_regular(path: Path, most: int) -> None:
-    """Refuse a file that never ends, blocks for ever or fills the memory.
+    """Refuse a file that never ends, blocks for ever or has more than so many bytes.
 
-    Parameters
-    ----------
-    path : Path
-        A file, or a folder whose files are checked; the reader reports a missing file.
-    most : int
-        The maximum size of a file in bytes.
+    The files of a folder are checked. The reader reports a missing file.
 
     Raises
     ------
@@ -196,12 +178,8 @@ def closest(name: str, known: Iterable[str], likeness: float = _NAME_LIKENESS) -
     """Return the nearest known name; None if none is near.
 
     The words that differ must be similar as well. A known name is also near if it is the only one
-    with all words of the name, or the only one with the same beginning.
-
-    Parameters
-    ----------
-    likeness : float
-        The minimum similarity from 0 to 1. A slip of the pen leaves 0.8 and more.
+    with all words of the name, or the only one with the same beginning. The likeness is the minimum
+    similarity from 0 to 1: a slip of the pen leaves 0.8 and more.
 
     >>> closest("multiplycost", ["multiply_cost"]), closest("add_cost", ["divide_cost"])
     ('multiply_cost', None)

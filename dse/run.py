@@ -114,14 +114,13 @@ def run(
     Parameters
     ----------
     cluster : Cluster, optional
-        The cluster that works. By default it is the backend of `joblib.parallel_config` around the
-        call, else threads or processes, as in the study.
+        By default the backend of `joblib.parallel_config` around the call, else threads or
+        processes, as in the study.
     fresh : bool
         Whether to start again if the folder holds a run of the study; that run moves aside.
-    moved : callable, optional
-        Called with the new place of a run that is moved aside.
-    begins : callable, optional
-        Called with the study before its search: the audit of the models may change the plan.
+    moved, begins : callable, optional
+        Called with the new place of a run that is moved aside, and with the study before its
+        search: the audit of the models may change the plan.
 
     Raises
     ------
@@ -153,8 +152,7 @@ def run(
 
 def _complete(session: _Session, progress: Callable[[Progress], None] | None) -> Result:
     ended = _search(session, progress)
-    check = _check(session, ended)
-    result = _keep(session, ended, check)
+    result = _keep(session, ended, _check(session, ended))
     _report(session, ended, result)
     return result
 
@@ -228,12 +226,8 @@ def check_contract(
 ) -> dict[str, str]:
     """Run the study's models on a sample of its designs; return the notes, by quantity.
 
-    Parameters
-    ----------
-    workers : Workers, optional
-        If processes work, one of them runs the sample.
-    seconds : float
-        The maximum time; a fraction of the time limit if that is less.
+    It takes at most so many seconds, and a fraction of the time limit. If processes work, one of
+    them runs the sample.
 
     Raises
     ------
@@ -446,11 +440,7 @@ def _report(session: _Session, ended: _Ended, result: Result) -> None:
 
 
 def report_into(
-    study: ResolvedStudy,
-    result: Result,
-    out: Path,
-    explains: bool = True,
-    thorough: bool = False,
+    study: ResolvedStudy, result: Result, out: Path, explains: bool = True, thorough: bool = False
 ) -> None:
     """Write the report into a run folder, and the answer into its summary; see `report`."""
     try:
@@ -471,14 +461,8 @@ def report(
 ) -> dict[str, Any]:
     """Write the report of a result, with the designs that matter most explained in full.
 
-    Parameters
-    ----------
-    explains : bool
-        Whether models run again to explain designs.
-    thorough : bool
-        Whether switch points and prices of limits are searched in a large space too.
-    scripts : sequence of str
-        Further scripts of the page; see `dse.report.page.write_report`.
+    Models run again only if it `explains` designs. A `thorough` report has switch points and prices
+    of limits of a large space too. The page may have further scripts.
 
     Returns
     -------

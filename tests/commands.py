@@ -30,11 +30,6 @@ def leave_out_assumptions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dse.explain.recommendation.find_switch_points", lambda *_, **__: None)
 
 
-def leave_out_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let runs write no report: that takes most of the time of a small run."""
-    monkeypatch.setattr("dse.run.report", lambda *_: {})
-
-
 def called(*arguments: str, cwd: Path, columns: int = 80) -> Done:
     """Run a command in a folder, on a terminal of so many columns."""
     out, err, code = io.StringIO(), io.StringIO(), 0

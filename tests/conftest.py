@@ -30,6 +30,12 @@ def crypto_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "crypto"
 
 
+@pytest.fixture
+def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let runs write no report: that takes most of the time of a small run."""
+    monkeypatch.setattr("dse.run.report", lambda *_: {})
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _unsynced() -> Generator[None]:
     """Let no file wait for the disk: tests end processes, but no test turns off the power."""

@@ -20,7 +20,6 @@ import pytest
 import dse
 from benchmarks.interruptions import Case, Interruptions
 from dse.run import run
-from tests.commands import leave_out_reports
 from tests.crashing import crashed
 from tests.needs import needs
 from tests.toy import SMALL, acting, search, small, written
@@ -94,9 +93,8 @@ def _running(study: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def test_the_first_signal_ends_with_a_report_and_the_next_run_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("no_report")  # of this process
+def test_the_first_signal_ends_with_a_report_and_the_next_run_goes_on(tmp_path: Path) -> None:
     study, out = _study(tmp_path, processes=True), tmp_path / "out"
     with _running(study) as process:
         os.killpg(process.pid, signal.SIGINT)  # a terminal signals the workers, too
@@ -106,7 +104,6 @@ def test_the_first_signal_ends_with_a_report_and_the_next_run_goes_on(
     assert (out / "report.html").is_file()
     assert dse.load_result(out).certificate.stopped == "interrupted"
     assert not [p for p in out.iterdir() if p.name.startswith(".")]
-    leave_out_reports(monkeypatch)
     loaded = dse.load(study)
     resumed, whole = run(loaded, out, 1), run(loaded, None, 1)
     assert any("went on from" in note for note in resumed.notes)

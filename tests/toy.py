@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dse
+
 MODEL = """
 from typing import Annotated, NamedTuple
 
@@ -81,6 +83,15 @@ def written(folder: Path, added: str = "", text: str = STUDY, model: str = MODEL
     (folder / "toy_model.py").write_text(model)
     (folder / "study.toml").write_text(text + added)
     return folder / "study.toml"
+
+
+def changed(folder: Path, search: str, *changes: tuple[str, str]) -> dse.Study:
+    """Write the study with texts replaced, and a table of a search; return it."""
+    text = STUDY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return dse.load(written(folder, f"[search]\n{search}\n", text))
 
 
 def acting(body: str, model: str = DECLARED) -> str:

@@ -57,12 +57,8 @@ class Audit(NamedTuple):
 def audit_models(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
     """Run the models on a sample of designs: 2 of simulators, 64 and a large batch of formulas.
 
-    If a model raises for a single design, the search reports the design later.
-
-    Parameters
-    ----------
-    seconds : float
-        The maximum time; if the models are too slow for it, the audit is left out and noted.
+    If a model raises for a single design, the search reports the design later. If the models are
+    too slow for so many seconds, the audit is left out and noted.
     """
     if seconds < np.inf:
         began = time.monotonic()

@@ -87,13 +87,7 @@ class Reduction:
         return f"weighted {how}" if self.weights else how
 
     def __call__(self, every: Array) -> Array:
-        """Return one number a design; NaN if one of its scenarios has none.
-
-        Parameters
-        ----------
-        every : ndarray, shape (scenarios, designs)
-            The values.
-        """
+        """Return one number a design of values (scenarios, designs); NaN if a scenario has none."""
         likely = every[self.skipped :]
         with np.errstate(all="ignore"):
             match self.how:
@@ -148,14 +142,7 @@ def reduce_scenarios(
 ) -> Array:
     """Return one number a design of values that were computed under some conditions.
 
-    Parameters
-    ----------
-    values : ndarray
-        Of shape (designs,), or (scenarios, designs), or what broadcasts to it.
-    reduction : Reduction or None
-        None for a single scenario.
-    count : int
-        How many designs.
+    The values have the shape (designs,), or (scenarios, designs), or broadcast to it.
     """
     if reduction is None:
         return np.broadcast_to(values, (count,))
@@ -270,12 +257,8 @@ class Constraint:
     def value(self, values: Mapping[str, Any], count: int) -> Array:
         """Return the bounded quantity of each design, or by how much it violates the relation.
 
-        Parameters
-        ----------
-        values : mapping of str to ndarray
-            Each of `names`: of shape (designs,), or (scenarios, designs), or what broadcasts to it.
-        count : int
-            How many designs.
+        The values of `names` have the shape (designs,), or (scenarios, designs), or broadcast to
+        it.
         """
         if self.relation is not None:
             given = self.relation.violation(values)
@@ -291,12 +274,8 @@ class Constraint:
 def measure_violations(constraints: Sequence[Constraint], constrained: Array) -> Array:
     """Return by how much designs violate each constraint (designs, constraints).
 
-    0 or less if it holds, NaN if its quantity has no value.
-
-    Parameters
-    ----------
-    constrained : ndarray, shape (designs, constraints)
-        What `Constraint.value` gave.
+    0 or less if it holds, NaN if its quantity has no value. `constrained` has the same shape, and
+    the results of `Constraint.value`.
     """
     found = np.empty_like(constrained)
     with np.errstate(all="ignore"):

@@ -25,10 +25,7 @@ _EQUAL = 1e-9  # difference of two logarithms that rounding explains
 def is_nondominated(points: Array) -> NDArray[np.bool_]:
     """Return for each point whether no other dominates it (lower is better); equals stay.
 
-    Parameters
-    ----------
-    points : ndarray, shape (designs, objectives)
-        Without NaN; infinities are ordered as usual.
+    Points (designs, objectives) are without NaN; infinities are ordered as usual.
     """
     if len(points) == 0:
         return np.zeros(0, dtype=bool)
@@ -193,19 +190,9 @@ def _beaten(points: Array, pivots: Array) -> NDArray[np.bool_]:
 def scale_front(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Scale a front to the unit cube, 0 best, in the logarithm if values span decades.
 
-    Parameters
-    ----------
-    points : ndarray, shape (designs, objectives)
-        Objectives times `signs`, less being better.
-    signs : ndarray
-        1 for minimized, -1 for maximized objectives.
-
-    Returns
-    -------
-    ndarray, shape (designs, objectives)
-        Infinities are 0 on the better side and 1 on the worse.
-    ndarray of bool, shape (objectives,)
-        Which objectives were taken in the logarithm: positive ones over more than two decades.
+    Points (designs, objectives) are objectives times their signs: 1 to minimize, -1 to maximize.
+    The scaled points have infinities at 0 on the better side and 1 on the worse. The second array
+    says which objectives were taken in the logarithm: positive ones over more than two decades.
     """
     unit = np.where(np.isneginf(points), 0.0, 1.0)
     logs = np.zeros(points.shape[1], dtype=bool)
@@ -232,15 +219,10 @@ def find_nash_design(
 
     The product has a factor per objective, to the power of its weight: the gain of a maximized
     value above its break-even value, and one over a minimized value (Nash, The Bargaining Problem,
-    Econometrica 18(2), 1950; weights: Kalai, International Journal of Game Theory 6(3), 1977).
-    A unit, a copy or another design of the front changes no order.
+    Econometrica 18(2), 1950; weights: Kalai, International Journal of Game Theory 6(3), 1977). A
+    unit, a copy or another design of the front changes no order.
 
-    Parameters
-    ----------
-    points : ndarray, shape (designs, objectives)
-        Objectives times their signs, less being better.
-    among : ndarray of bool, shape (designs,), optional
-        Which may be it.
+    Points (designs, objectives) are objectives times their signs. `among` says which may be it.
     """
     allowed = np.ones(len(points), dtype=bool) if among is None else among
     gains = [-c > (o.worth or 0.0) for c, o in zip(points.T, objectives, strict=True) if o.sign < 0]

@@ -175,14 +175,8 @@ class ModelGraph:
     ) -> list[Any]:
         """Compute quantities on columns, each under its own conditions.
 
-        Parameters
-        ----------
-        requests : iterable of (str, mapping)
-            The quantity, and its conditions.
-        columns : mapping of str to ndarray
-            The values of the designs that the space sets, one element per design.
-        known : mapping, optional
-            Outputs of models that need not be run.
+        Columns have what the space sets, one element per design. Runs of models whose outputs are
+        `known` are not done again.
 
         Returns
         -------
@@ -342,15 +336,7 @@ def _bound(given: float | tuple[float, ...]) -> Any:
 
 
 class ModelError(DseError):
-    """A model raised an exception.
-
-    Parameters
-    ----------
-    model : str
-        The name of the model.
-    error : Exception or SystemExit
-        The exception.
-    """
+    """A model raised an exception: the name of the model, and the exception or SystemExit."""
 
     exit_code = 1
 
@@ -430,26 +416,13 @@ def _find_circles(model_graph: ModelGraph) -> Iterator[Problem]:
 def required_constraints(
     model_graph: ModelGraph, requests: Iterable[tuple[str, Conditions]]
 ) -> tuple[tuple[Constraint, ...], tuple[str, ...]]:
-    """Return the requirements of the models that some requests run.
+    """Return the requirements of the models that some requests run, and in words those not checked.
 
     A requirement is evaluated wherever its model is used: under the conditions of each objective
     and constraint that runs the model, and in each scenario. Conditions that none of its quantities
     depends on are left out: two objectives often share one constraint. A requirement does not add
-    the requirements of the models that it compares.
-
-    Parameters
-    ----------
-    model_graph : ModelGraph
-        Without conflicts.
-    requests : iterable of (str, mapping)
-        The quantities that a study needs, with the conditions of each.
-
-    Returns
-    -------
-    constraints : tuple of Constraint
-        The requirements whose quantities are all known.
-    unchecked : tuple of str
-        The other requirements, with the missing quantities, in words.
+    the requirements of the models that it compares. It is not checked if a quantity of it is
+    missing. The model graph is without conflicts.
     """
     models = {model.name: model for model in model_graph.models}
     constraints: dict[object, Constraint] = {}
@@ -502,25 +475,11 @@ def _in_held_units(
 def explain_missing_value(
     model_graph: ModelGraph, columns: Mapping[str, Array], quantity: str, conditions: Conditions
 ) -> str:
-    """Return in words why a quantity of a design is not a number.
+    """Return in words why a quantity of a design is not a number; empty if no fault is found.
 
     The models of the quantity run one after the other, as in the study. The first fault is an input
     outside its domain, which is reported with the domain, or an output that is not a number
-    although every input of its model is in its domain.
-
-    Parameters
-    ----------
-    columns : mapping of str to ndarray, shape (1,)
-        The values of the design, as the space sets them.
-    quantity : str
-        The quantity without a value.
-    conditions : mapping
-        The conditions of the quantity.
-
-    Returns
-    -------
-    str
-        Empty if it has a value, or no fault is found.
+    although every input of its model is in its domain. Each column has one element.
     """
     if quantity not in model_graph.producers:
         missing = np.isnan(np.asarray(columns.get(quantity, 0.0), dtype=np.float64)).any()

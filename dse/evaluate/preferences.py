@@ -33,13 +33,7 @@ class Preferences:
         return tuple(replace(o, weight=self.weights.get(o.name, o.weight)) for o in objectives)
 
     def allow(self, labels: Mapping[str, Any] | pd.DataFrame, count: int) -> NDArray[np.bool_]:
-        """Return which designs have no excluded option.
-
-        Parameters
-        ----------
-        labels : mapping of str to array of shape (designs,)
-            The options and numbers of variables.
-        """
+        """Return which designs have no excluded option; labels have a column per variable."""
         allowed = np.ones(count, dtype=bool)
         for name, options in self.excluded.items():
             allowed &= ~np.isin(np.asarray(labels[name]), np.asarray(options))

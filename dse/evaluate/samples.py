@@ -221,16 +221,9 @@ class Spread:
     def __call__(self, samples: Any, columns: Mapping[str, Any], given: Any) -> Any:
         """Return the quantity of some designs in some samples, of shape (samples, designs or 1).
 
-        If a design has another value than the middle, it is scaled by the same factor.
-
-        Parameters
-        ----------
-        samples : Sampled or float
-            The samples; for a single one the first axis is left out.
-        columns : mapping of str to ndarray, shape (designs,)
-            What the space sets.
-        given : ndarray or float
-            The quantity without samples.
+        If a design has another value than the middle, it is scaled by the same factor. For a single
+        sample the first axis is left out. Columns have what the space sets; `given` is the quantity
+        without samples.
         """
         option: Any = np.zeros(1, dtype=np.int64)
         if self.variable:

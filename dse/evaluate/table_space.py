@@ -163,10 +163,7 @@ def _whole(values: Array) -> NDArray[Any]:
 def column_variable(values: NDArray[Any]) -> Variable:
     """Return a column as a variable: its texts, its numbers if they are few, or their range.
 
-    Parameters
-    ----------
-    values : ndarray
-        Numbers, not all of them missing, or texts.
+    Not all of the numbers are missing.
     """
     if values.dtype == object:
         return Choice({option: {} for option in sorted(set(values))})

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.criteria import Constraint, Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Real, Space
 from dse.model.contract import Model
@@ -119,7 +118,7 @@ def find_system(evaluator: Evaluator) -> System | None:
     graph, variables = evaluator.model_graph, evaluator.space.variables
     sums = {name: m for m in graph.models if isinstance(m.function, Total) for name in m.outputs}
     others = [m for m in graph.models if not isinstance(m.function, Total)]
-    wanted = _names(evaluator)
+    wanted = {name for name, _ in evaluator.requests()}
     parts = {part for m in sums.values() for part in m.inputs}
     read = {name for m in others for name in m.inputs} | wanted
     if not sums or not evaluator.space.quantities().keys() <= parts or read & parts - wanted:
@@ -137,14 +136,6 @@ def find_system(evaluator: Evaluator) -> System | None:
     )
     options = {key: _added(v, [sums[name] for name in names]) for key, v in choices.items()}
     return System(names, {key: v.names for key, v in choices.items()}, options, inner)
-
-
-def _names(evaluator: Evaluator) -> set[str]:
-    """Return the quantities of all objectives and constraints."""
-    criteria: list[Objective | Constraint] = [*evaluator.objectives, *evaluator.constraints]
-    return {
-        name for c in criteria for name in (c.names if isinstance(c, Constraint) else (c.quantity,))
-    }
 
 
 def _added(variable: Choice, sums: Sequence[Model]) -> Array:

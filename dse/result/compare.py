@@ -124,10 +124,7 @@ def compare(
 ) -> Comparison:
     """Compare the fronts of two runs, and list the differences between their studies.
 
-    Parameters
-    ----------
-    contents : sequence of mapping
-        The content of the two studies; an empty mapping if it is not known.
+    The contents of the studies are empty mappings if they are not known.
 
     Raises
     ------

@@ -244,12 +244,8 @@ def save_result(
 ) -> None:
     """Write a result's tables and summary into a folder, with the SHA-256 of each file.
 
-    Parameters
-    ----------
-    copies : iterable of str
-        The copies of the study there: places below `STUDY`.
-    outside : mapping of str to Outside, optional
-        The inputs of the study that are not copied.
+    Copies of the study there are named by their places below `STUDY`; inputs `outside` are not
+    copied.
     """
     folder.mkdir(parents=True, exist_ok=True)
     point = [n for n, column in result.columns.items() if column.role in _POINT]
@@ -358,12 +354,7 @@ def _objective(content: Mapping[str, Any]) -> Objective:
 
 
 def verify_tables(folder: Path, copies: bool = False) -> None:
-    """Check that the tables of a run folder are the tables of its run.
-
-    Parameters
-    ----------
-    copies : bool
-        Whether to check the copies of its study instead.
+    """Check that the tables of a run folder, or the copies of its study, are as its run wrote them.
 
     Raises
     ------

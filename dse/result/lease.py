@@ -64,14 +64,8 @@ def lease_folder(
 
     The run of another study moves aside, to ``folder.1``; with `fresh`, every run does. If the
     block raises before it leaves anything to resume or to read, its files are removed, and the
-    earlier run moves back. If the storage fails, the state of the search stays.
-
-    Parameters
-    ----------
-    copies : collection of str
-        The files that the run writes below `STUDY`.
-    seconds : float
-        The time limit of the run; a run that ended at a shorter limit continues.
+    earlier run moves back. If the storage fails, the state of the search stays. The run writes
+    `copies` below `STUDY`. A run that ended at a shorter time limit than `seconds` continues.
 
     Raises
     ------

@@ -49,17 +49,7 @@ class Status:
 
 
 class ProgressNotes:
-    """Notes of the progress of a run, in its folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    method : str
-        The search method.
-    earlier : Progress
-        The progress at the start of this session.
-    """
+    """Notes of the progress of a run, in its folder; `earlier` is the progress at the start."""
 
     def __init__(self, folder: Path, method: str, earlier: Progress) -> None:
         self._path, self._method, self._before = folder / PROGRESS, method, earlier.done
@@ -174,6 +164,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
+    except PermissionError:  # a process of another user
+        pass
     return True

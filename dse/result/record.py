@@ -57,68 +57,48 @@ class Column:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The proof that the front is complete, and its limits.
-
-    Parameters
-    ----------
-    complete : bool
-        Whether every design of the space was evaluated or proven to be dominated or infeasible: the
-        front is then the whole Pareto front, up to the tolerance.
-    method : str
-        The search method.
-    designs : int or None
-        Size of the space; None if it is continuous.
-    evaluated, feasible, non_dominated : int
-        The numbers of designs, each counted once even if it was sampled several times.
-    statement : str
-        The same in a sentence.
-    stopped : str
-        Why the search ended: ``"complete"``, ``"evaluations"``, ``"stalled"``, ``"interrupted"``,
-        ``"timeout"`` or the error.
-    numbered : bool
-        Whether designs have their number in the space, and not the order of the search.
-    tolerance : float
-        The relative tolerance of the study, the largest of several; 0 for an exact front.
-    gap : float or None
-        No feasible design is better by a larger fraction in any objective; 0 if the front is exact,
-        None if nothing is known.
-    boxes : int or None
-        Boxes of designs whose bounds were computed, by a search that bounds.
-    decided : float or None
-        The fraction of the space that was evaluated, or proven to be dominated or infeasible.
-    rests_on : sequence of mapping
-        For a search with bounds, the basis of its bounds: ``model``, ``output``, ``by``
-        (``"table"``, ``"monotonic"``, ``"lower bound"`` or ``"domain"``) and ``how``.
-    tolerances : mapping of str to pair of float
-        If they differ by objective: no feasible design is better than the front by more than this
-        fraction, and this amount in the objective's unit.
-    checked : int
-        Designs that were evaluated again, in another way, with the same values.
-    detectable : float or None
-        The smallest fraction of wrong designs that this check finds with 95 % probability; 0 if
-        all designs were evaluated again.
-    distinct : int
-        The number of distinct points of the non-dominated designs.
-    """
+    """The proof that the front is complete, and its limits."""
 
     complete: bool
+    """Whether every design of the space was evaluated or proven to be dominated or infeasible: the
+    front is then the whole Pareto front, up to the tolerance."""
     method: str
+    """The search method."""
     designs: int | None
+    """Size of the space; None if it is continuous."""
     evaluated: int
     feasible: int
     non_dominated: int
+    """The numbers of designs, each counted once even if it was sampled several times."""
     statement: str
+    """The same in a sentence."""
     stopped: str
+    """Why the search ended: ``"complete"``, ``"evaluations"``, ``"stalled"``, ``"interrupted"``,
+    ``"timeout"`` or the error."""
     numbered: bool = False
+    """Whether designs have their number in the space, and not the order of the search."""
     tolerance: float = 0.0
+    """The relative tolerance of the study, the largest of several; 0 for an exact front."""
     gap: float | None = None
+    """No feasible design is better by a larger fraction in any objective; 0 if the front is exact,
+    None if nothing is known."""
     boxes: int | None = None
+    """Boxes of designs whose bounds were computed, by a search that bounds."""
     decided: float | None = None
+    """The fraction of the space that was evaluated, or proven to be dominated or infeasible."""
     rests_on: Sequence[Mapping[str, str]] = ()
+    """For a search with bounds, the basis of its bounds: ``model``, ``output``, ``by``
+    (``"table"``, ``"monotonic"``, ``"lower bound"`` or ``"domain"``) and ``how``."""
     tolerances: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """If they differ by objective: no feasible design is better than the front by more than this
+    fraction, and this amount in the objective's unit."""
     checked: int = 0
+    """Designs that were evaluated again, in another way, with the same values."""
     detectable: float | None = None
+    """The smallest fraction of wrong designs that this check finds with 95 % probability; 0 if all
+    designs were evaluated again."""
     distinct: int = 0
+    """The number of distinct points of the non-dominated designs."""
 
     def checked_on(self, check: Verification) -> Certificate:
         """Return the certificate with the designs that were evaluated again."""
@@ -271,10 +251,7 @@ class Front:
     def where(self, text: str) -> Self:
         """Return the designs that satisfy a filter, such as ``"area < 200 kLUT and lanes > 1"``.
 
-        Parameters
-        ----------
-        text : str
-            In the language of `dse.model.grammar`.
+        The language is that of `dse.model.grammar`.
 
         Raises
         ------

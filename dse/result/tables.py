@@ -57,12 +57,8 @@ def make_result(
 ) -> Result:
     """Return the result of a study; its search ended for the reason `stopped`.
 
-    Parameters
-    ----------
-    seen : mapping of str to str
-        The notes of `dse.evaluate.audit.audit_models`, by quantity.
-    before : Progress
-        The progress of the search before this session, which took `seconds`.
+    `seen` are the notes of `audit_models` by quantity. `before` is the progress of the search
+    before this session, which took `seconds`.
     """
     certificate = _certificate(study, outcome, stopped)
     return Result(
@@ -432,12 +428,7 @@ def write_designs(designs: pd.DataFrame, front: Path, whole: Path, point: Sequen
 
     The file of the front has all its designs, without the columns ``feasible`` and ``on_front``.
     The other file has one line per point: the first of the designs that are tied, and their number
-    in the column ``ties``.
-
-    Parameters
-    ----------
-    point : sequence of str
-        The columns in which tied designs are equal.
+    in the column ``ties``. Tied designs are equal in the columns `point`.
     """
     table = designs.rename(columns=protect_cell)
     for name in [n for n in table if not pd.api.types.is_numeric_dtype(table[n].dtype)]:
@@ -459,14 +450,9 @@ def write_designs(designs: pd.DataFrame, front: Path, whole: Path, point: Sequen
 def read_designs(
     front: Path, whole: Path, texts: Collection[str], numbers: Collection[str]
 ) -> pd.DataFrame:
-    """Read all designs of the front, and one design per other point.
+    """Read all designs of the front, and one design per other point, from files of `write_designs`.
 
-    Parameters
-    ----------
-    front, whole : Path
-        The files of `write_designs`.
-    texts, numbers : collection of str
-        The columns of each kind.
+    The columns of each kind are named.
     """
     points, designs = (_read_table(path, texts, numbers) for path in (whole, front))
     if "on_front" not in points or "feasible" not in points:

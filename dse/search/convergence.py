@@ -47,16 +47,9 @@ def list_marks(count: int) -> list[int]:
 def convergence_table(fronts: Sequence[Mark], signs: Array) -> pd.DataFrame:
     """Return evaluations, size of the front and fraction of the final hypervolume at each mark.
 
-    In the cube that the final front spans. The fractions are exact for fronts of up to 10,000
-    designs (4 objectives: 3,162; 5: 215). Those of larger fronts are estimated along 128 fixed
-    directions: as each mark only adds points, they never fall.
-
-    Parameters
-    ----------
-    fronts : sequence of (int, Archive)
-        Designs evaluated, and their front; the last one is final.
-    signs : ndarray
-        1 for minimized, -1 for maximized objectives.
+    In the cube that the final front, which is the last one, spans. The fractions are exact for
+    fronts of up to 10,000 designs (4 objectives: 3,162; 5: 215). Those of larger fronts are
+    estimated along 128 fixed directions: as each mark only adds points, they never fall.
     """
     if not fronts or len(fronts[-1][1].index) == 0:
         return pd.DataFrame({"evaluations": [], "front": [], "hypervolume": []})
@@ -99,25 +92,13 @@ _BLOCK = 256  # designs at once: they fit into the cache of a core
 
 
 class StallDetector:
-    """Measure the volume that a front dominates, generation by generation.
+    """Measure the volume that a front dominates, generation by generation: `volumes`.
 
     The volume is measured along fixed rays from a reference point: the mean of how far the front
     reaches, to the power of objectives, is in proportion to the hypervolume (Deng and Zhang,
     Approximating hypervolume and hypervolume contributions using polar coordinates, IEEE TEVC
     2019). The cube is the cube of the first generation with feasible designs. The result depends
     only on the designs, in their order, and on the size of the generations.
-
-    Parameters
-    ----------
-    signs : ndarray
-        1 for minimized, -1 for maximized objectives.
-    generation : int
-        Designs of a generation.
-
-    Attributes
-    ----------
-    volumes : list of float
-        In proportion to the volume after each generation.
     """
 
     def __init__(self, signs: Array, generation: int) -> None:
@@ -135,14 +116,10 @@ class StallDetector:
     def add_generations(
         self, evaluated: Evaluated, leading: NDArray[np.bool_] | None = None
     ) -> None:
-        """Measure the generations that are complete and were not measured.
+        """Measure the generations that are complete and were not measured, of all designs.
 
-        Parameters
-        ----------
-        evaluated : Evaluated
-            All designs.
-        leading : ndarray of bool, shape (designs,), optional
-            False for designs that another one up to their generation dominates: they do not count.
+        Designs that another one up to their generation dominates, and that do not lead, do not
+        count.
         """
         size = self._generation
         while (len(self.volumes) + 1) * size <= len(evaluated):

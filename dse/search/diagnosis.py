@@ -28,8 +28,6 @@ def explain_infeasibility(
 
     Parameters
     ----------
-    tally : Tally
-        Of all designs.
     undefined : sequence of str
         The objectives that have no value for some designs.
     why : str

@@ -232,17 +232,9 @@ def select(
 ) -> tuple[Rows, NDArray[np.bool_]]:
     """Return the best of some designs, best first, and which are feasible and non-dominated.
 
-    Non-dominated sorting and crowding distance, feasible designs first (Deb et al., A fast and
-    elitist multiobjective genetic algorithm: NSGA-II, IEEE TEC 2002).
-
-    Parameters
-    ----------
-    evaluated : Evaluated
-        All designs.
-    rows : ndarray of int
-        The candidates.
-    count : int
-        How many to select.
+    Of all designs, `rows` are the candidates, of which `count` are selected. Non-dominated sorting
+    and crowding distance, feasible designs first (Deb et al., A fast and elitist multiobjective
+    genetic algorithm: NSGA-II, IEEE TEC 2002).
     """
     signs = evaluator.signs
     if evaluated.feasible.take(rows).all():
@@ -354,17 +346,13 @@ def make_children(
     """Return children as points of the unit cube, not clipped to it.
 
     Mothers win tournaments of two. Fathers are near them on the front: distant parents seldom have
-    a child on it (Ishibuchi and Shibata, GECCO 2003). Numbers have simulated
-    binary crossover and polynomial mutation (Deb and Agrawal, Complex Systems 1995), choices have
-    uniform crossover and a fresh draw. Other children are their mother, shifted along the front by
-    the difference of two neighbours (Li and Zhang, MOEA/D-DE, IEEE TEC 2009).
+    a child on it (Ishibuchi and Shibata, GECCO 2003). Numbers have simulated binary crossover and
+    polynomial mutation (Deb and Agrawal, Complex Systems 1995), choices have uniform crossover and
+    a fresh draw. Other children are their mother, shifted along the front by the difference of two
+    neighbours (Li and Zhang, MOEA/D-DE, IEEE TEC 2009).
 
-    Parameters
-    ----------
-    parents : ndarray, shape (parents, variables)
-        Points of the unit cube, best first.
-    places : ndarray, shape (parents, objectives)
-        Their scaled objectives.
+    Parents (parents, variables) are points of the unit cube, best first; their places (parents,
+    objectives) are their scaled objectives.
     """
     # the better of two: the lesser of two uniform numbers
     rows = ((1.0 - np.sqrt(1.0 - rng.random(count))) * len(parents)).astype(np.int64)
@@ -424,17 +412,7 @@ _MAX_LISTED_PER_VISIT = 20  # and one of at most this many times the designs vis
 class VisitedDesigns:
     """The designs that a search has visited, and a source of designs that it has not.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Its space, and its constraints that no model feeds.
-    unit : ndarray, shape (designs, variables)
-        Points of the unit cube that were visited.
-
-    Attributes
-    ----------
-    exhausted : bool
-        Whether every allowed design of a finite space was visited: the rest was listed.
+    The search is `exhausted` if every allowed design of a finite space was visited.
     """
 
     def __init__(self, evaluator: Evaluator, unit: Array) -> None:
@@ -453,20 +431,11 @@ class VisitedDesigns:
     ) -> Array:
         """Return up to `count` designs that are new, and record them as visited.
 
-        A design that a relation forbids is repaired towards a parent. If it cannot be repaired, or
-        is not new, others replace it: first from `propose`, then random ones. If no allowed design
-        is known, the search gets the designs with the smallest violations.
-
-        Parameters
-        ----------
-        unit : ndarray, shape (designs, variables)
-            The proposed designs as points of the unit cube; they may be outside it.
-        rng : Generator
-            Draws the replacements.
-        parents : ndarray, shape (parents, variables), optional
-            Designs that were evaluated.
-        propose : callable, optional
-            Returns more proposals, as many as its argument.
+        A design that a relation forbids is repaired towards a parent, which was evaluated. If it
+        cannot be repaired, or is not new, others replace it: first from `propose`, then random
+        ones. If no allowed design is known, the search gets the designs with the smallest
+        violations. Points of the unit cube, of shape (designs, variables), are the designs;
+        proposals may be outside it.
         """
         parents = unit[:0] if parents is None else parents
         around = parents[self._allowed(parents)] if len(parents) else parents

@@ -66,14 +66,9 @@ def refuse_own_hosts(evaluator: Evaluator, source: str, points: Points | None = 
 
 
 def review_study(evaluator: Evaluator, points: Points, budget: int) -> list[str]:
-    """Return the notes on the formulation of a study.
+    """Return the notes on the formulation of a study, from up to `_SAMPLED` of some designs.
 
-    Parameters
-    ----------
-    points : Points
-        Designs of the study; up to `_SAMPLED` of them are evaluated.
-    budget : int
-        The evaluations that fixed inputs may take.
+    Fixed inputs may take so many evaluations.
     """
     if isinstance(evaluator.space, TableSpace):
         return []
@@ -150,11 +145,6 @@ def _review_variables(evaluator: Evaluator, unit: Array) -> list[str]:
     Designs are evaluated with the variable at each of `_POSITIONS`: all at once, as models take as
     long for few designs as for many. If a model raises, each variable is tested on its own, without
     objectives of designs that constraints exclude, as in the search.
-
-    Parameters
-    ----------
-    unit : ndarray, shape (designs, variables)
-        The designs, as points of the unit cube.
     """
     names = [n for n, variable in evaluator.space.variables.items() if variable.count != 1]
     try:

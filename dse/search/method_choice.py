@@ -56,7 +56,7 @@ def choose_method(
     if message:
         problems.append(Problem("search.method", message, "leave it out: all rows are looked at"))
         return None
-    guided = None
+    guided, bounded = None, None
     if method == "auto":
         # a guided search gives no certificate up to a tolerance
         if not is_table and settings.exact and settings.evaluations <= _MAX_GUIDED:
@@ -65,7 +65,6 @@ def choose_method(
     else:
         settings = replace(settings, method=method)
     method, objectives = settings.method, len(evaluator.objectives)
-    bounded = None
     if guided is not None and not problems and _may_bound(guided, evaluator):
         exact = replace(settings, method="bound", tolerance=0.0, evaluations=0)
         bounded = find_method("bound").plan(exact, space, objectives, problems)
@@ -82,10 +81,9 @@ def choose_method(
 
 def _find_name(given: str, problems: list[Problem]) -> str | None:
     known = ["auto", *METHODS]
-    word = given.lower().removesuffix("sampler")
-    for name in known:
-        if name.lower().removesuffix("sampler") == word:
-            return name
+    words = {name.lower().removesuffix("sampler"): name for name in known}
+    if (name := words.get(given.lower().removesuffix("sampler"))) is not None:
+        return name
     suggestion = nearest(given, known)
     every = f"known: {', '.join(known)}"
     remedy = suggestion if suggestion.startswith("known") else f"{suggestion} {every}".strip()

@@ -33,24 +33,17 @@ _ROUNDING = 1e-9  # relative; declarations are true up to rounding
 class Surrogate:
     """A prediction of objectives and violations from evaluated designs.
 
-    Parameters
-    ----------
-    lengths : ndarray or None
-        What an earlier session has learned.
-    learned_from : int
-        From how many designs.
-
     Attributes
     ----------
     lengths : ndarray, shape (objectives + constraints + 1, axes + 1)
-        What was learned of each objective, each constraint, and of where objectives have values;
-        NaN for nothing.
+        What was learned, here or in an earlier session, of each objective, each constraint, and of
+        where objectives have values; NaN for nothing.
+    learned_from : int
+        From how many designs.
     front : ndarray of int
         The rows of the front.
-    points : ndarray, shape (front, objectives)
-        The front, less being better, on the scale of `learning_scale`.
-    width : ndarray, shape (objectives,)
-        The width of the front on this scale.
+    points, width : ndarray, shape (front, objectives) and (objectives,)
+        The front, less being better, on the scale of `learning_scale`, and its width there.
     """
 
     def __init__(
@@ -180,13 +173,8 @@ class Surrogate:
 class Prediction:
     """The expected objectives of designs on the scale of `Surrogate.points`, and P(feasible).
 
-    Parameters
-    ----------
-    mean : ndarray, shape (designs, objectives)
-    objectives : mapping of int to Expected
-        The objectives that kriging has learned; the others are the same for all designs.
-    violations : sequence of Expected
-        The violations of the constraints that some design broke.
+    Objectives that kriging has not learned have the same mean for all designs. Violations are those
+    of the constraints that some design broke.
     """
 
     def __init__(
@@ -267,16 +255,8 @@ class Kriging:
     length for each axis: the shorter, the more the values change along it (Rasmussen and Williams,
     Gaussian Processes for Machine Learning, 2006, sections 2.2, 4.2, 5.4).
 
-    Parameters
-    ----------
-    points : ndarray, shape (points, columns)
-        Where values are known.
-    values : ndarray, shape (points,)
-        The values.
-    owners : ndarray of int, shape (columns,)
-        The axis of each column.
-    lengths : ndarray, shape (axes + 1,)
-        As `learn_lengths` returns them.
+    Points have the shape (points, columns); `owners` has the axis of each column, and `lengths` is
+    as `learn_lengths` returns it.
     """
 
     def __init__(
@@ -350,14 +330,8 @@ def learn_lengths(
 ) -> Array:
     """Return the most likely logarithms of inverse lengths, one per axis, and of the noise.
 
-    Parameters
-    ----------
-    used : ndarray of bool, shape (axes,)
-        The axes along which the values may change; the others get the length infinity.
-    start : ndarray or None
-        Lengths of before.
-    rng : Generator
-        Draws the points to learn from, if there are many.
+    Axes that are not `used` do not change the values, and get the length infinity. The optimizer
+    starts at the lengths of before. Of many points, some drawn at random are learned from.
     """
     rows = rng.permutation(len(points))[:_MAX_FITTED]
     values = values[rows] - values[rows].mean()
@@ -387,12 +361,8 @@ def learn_lengths(
 def negative_log_likelihood(lengths: Array, squares: Array, values: Array) -> tuple[float, Array]:
     """Return the negative log-likelihood of values, up to a constant, and its gradient.
 
-    Parameters
-    ----------
-    lengths : ndarray, shape (axes + 1,)
-        Logarithms of inverse lengths and of the noise's variance.
-    squares : ndarray, shape (axes, points, points)
-        Squared distances of the points along each axis.
+    The lengths (axes + 1,) are the logarithms of inverse lengths and of the noise's variance, the
+    squares (axes, points, points) squared distances of the points along each axis.
     """
     weights, noise, count = np.exp(2.0 * lengths[:-1]), np.exp(lengths[-1]), len(values)
     matrix, slope = _kernel(np.tensordot(weights, squares, 1))

@@ -12,15 +12,12 @@ from dse.evaluate.audit import audit_models
 from dse.evaluate.space import Integer, Real, Space, sample_designs
 from dse.problems import InputError
 from dse.run import StoppedError, check_contract, run
-from tests.commands import called, leave_out_reports
+from tests.commands import called
 from tests.toy import HEAD, ONE
 
+pytestmark = pytest.mark.usefixtures("no_report")
+
 BASIC = "    return Out(x * 1.0)\n"
-
-
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_reports(monkeypatch)
 
 
 def _study(folder: Path, body: str, text: str = ONE, head: str = HEAD) -> dse.Study:

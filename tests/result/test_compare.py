@@ -19,9 +19,10 @@ from dse.evaluate.criteria import Objective
 from dse.problems import InputError
 from dse.result.compare import Comparison, compare
 from dse.result.record import Certificate
-from tests.commands import leave_out_reports
 from tests.core_examples import brute_front
 from tests.toy import MODEL, STUDY, written
+
+pytestmark = pytest.mark.usefixtures("no_report")
 
 Direction = Literal["minimize", "maximize"]
 
@@ -44,11 +45,6 @@ def run_of(
     table["feasible"], table["on_front"] = True, on_front
     certificate = Certificate(True, "exhaustive", len(points), 0, 0, 0, "", "complete")
     return StudyResult(name, "", objectives, {}, table, certificate, pd.DataFrame())
-
-
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_reports(monkeypatch)
 
 
 FIRST = run_of([(1.0, 1.0), (2.0, 4.0), (4.0, 5.0)], name="first")

@@ -23,8 +23,9 @@ from dse.result.folder import CHECKPOINT, MARKER
 from dse.result.lease import lease_folder
 from dse.run import run
 from dse.search.base import Progress
-from tests.commands import leave_out_reports
 from tests.toy import MODEL, SMALL
+
+pytestmark = pytest.mark.usefixtures("no_report")
 
 TIMES = 3
 PATIENCE = 600.0
@@ -32,11 +33,6 @@ PATIENCE = 600.0
 SLOW = "import time\n" + MODEL.replace(
     "    return Toy(l", "    time.sleep(0.004)\n    return Toy(l"
 )
-
-
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_reports(monkeypatch)
 
 
 def _studies(folder: Path) -> tuple[Path, Path]:

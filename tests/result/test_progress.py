@@ -16,8 +16,10 @@ from dse.result.progress import Status, note_resumption, read_status
 from dse.run import run
 from dse.search.base import Progress
 from dse.terminal.terminal import status_lines
-from tests.commands import called, leave_out_reports
+from tests.commands import called
 from tests.toy import written
+
+pytestmark = pytest.mark.usefixtures("no_report")
 
 NOTE = {
     "method": "exhaustive",
@@ -41,11 +43,6 @@ def _status(folder: Path, **changes: object) -> Status:
     (folder / "run.json").write_text('{"name": "toy", "digest": "x", "format": 4}')
     (folder / "progress.json").write_text(json.dumps(NOTE | changes))
     return read_status(folder)
-
-
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_reports(monkeypatch)
 
 
 @pytest.mark.parametrize("method", ["exhaustive", "NSGAIISampler"])

@@ -19,22 +19,10 @@ from dse.result import database, storage
 from dse.result.folder import load_result
 from dse.run import run
 from dse.search.base import Progress
-from tests.commands import leave_out_reports
 from tests.core_examples import objective
-from tests.toy import STUDY, written
+from tests.toy import changed as study
 
-
-def study(folder: Path, search: str, *changes: tuple[str, str]) -> dse.Study:
-    text = STUDY
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    return dse.load(written(folder, f"[search]\n{search}\n", text))
-
-
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_reports(monkeypatch)
+pytestmark = pytest.mark.usefixtures("no_report")
 
 
 def _open_files() -> set[str]:

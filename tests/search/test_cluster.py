@@ -31,7 +31,8 @@ from dse.search.workers import EndedError, Workers
 from dse.study.execution import JoblibConfiguration, joblib_configuration
 from tests import toy
 from tests.clusters import Processes, killed, processes, until
-from tests.commands import leave_out_reports
+
+pytestmark = pytest.mark.usefixtures("no_report")
 
 # Slow enough to be worth sending. In a worker, designs of seven lanes wait at a gate.
 SLOW = """
@@ -74,11 +75,6 @@ def written(folder: Path, search: str = "exhaustive", slow: bool = True) -> Path
     model = f"\nfrom inner.gate import pass_through\n{toy.DECLARED}"
     model = model.replace("\n    return Toy(l", SLOW, 1) if slow else model
     return toy.written(folder, f"{toy.search(search)}[run]\nchunk = 5\n", toy.SMALL, model)
-
-
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_reports(monkeypatch)
 
 
 @pytest.fixture(scope="module")

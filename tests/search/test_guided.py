@@ -28,7 +28,6 @@ from dse.search.surrogate import (
     negative_log_likelihood,
 )
 from dse.search.workers import BatchEvaluator
-from tests.commands import leave_out_reports
 from tests.core_examples import (
     MIXED,
     SPEED,
@@ -133,10 +132,8 @@ def declared() -> Evaluator:
     return peer_problems.five(3).evaluator
 
 
-def test_a_run_that_ends_so_says_it_and_is_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    leave_out_reports(monkeypatch)
+@pytest.mark.usefixtures("no_report")
+def test_a_run_that_ends_so_says_it_and_is_finished(tmp_path: Path) -> None:
     one = STUDY.replace('minimize = "cost"', 'minimize = "lanes"')
     written(tmp_path, '[search]\nmethod = "guided"\n', one)
     result = run(dse.load(tmp_path / "study.toml"), tmp_path / "out")

@@ -17,20 +17,15 @@ from dse.search.base import Progress, SearchSettings
 from dse.search.method_choice import adapt_to_bounds, adapt_to_pace
 from dse.study import execution
 from dse.study.execution import choose_search
-from tests.commands import leave_out_reports
-from tests.toy import STUDY, written
+from tests.toy import changed
+
+pytestmark = pytest.mark.usefixtures("no_report")
 
 EXACT = SearchSettings("bound")
 
 
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_reports(monkeypatch)
-
-
 def _study(folder: Path, search: str = "", steps: int = 100) -> dse.Study:
-    text = STUDY.replace("steps = 100", f"steps = {steps}")
-    return dse.load(written(folder, f"[search]\n{search}", text))
+    return changed(folder, search, ("steps = 100", f"steps = {steps}"))
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ from tests.core_examples import (
     relation,
 )
 from tests.quality import recall
-from tests.toy import STUDY, written
+from tests.toy import changed as study
 
 CODE = str(Path(dse.search.__file__).parent)
 SIZE, WAVES = 30 * 30, 32
@@ -425,14 +425,6 @@ def test_a_search_whose_time_is_over_ends_within_a_generation(
 # ----------------------------------------------------------------------------- whole runs
 
 TINY = [("[1, 64]", "[1, 4]"), ("steps = 100", "steps = 3"), ('"2 KiB", "4 KiB"', '"2 KiB"')]
-
-
-def study(folder: Path, search: str, *changes: tuple[str, str]) -> dse.Study:
-    text = STUDY
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    return dse.load(written(folder, f"[search]\n{search}\n", text))
 
 
 @pytest.mark.parametrize("method", ["evolution", "guided", "RandomSampler"])

@@ -13,23 +13,18 @@ from optuna.trial import FrozenTrial, TrialState
 import dse
 from dse.run import run
 from dse.search.base import Progress
-from tests.commands import leave_out_reports
-from tests.toy import STUDY, written
+from tests.toy import changed
+
+pytestmark = pytest.mark.usefixtures("no_report")
 
 NAMES = ["lanes", "clock", "size"]
 
 
-@pytest.fixture(autouse=True)
-def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_reports(monkeypatch)
-
-
 def _tiny(folder: Path, search: str) -> dse.Study:
     """Return a study of 24 designs, a few of them infeasible, from which 60 are sampled."""
-    text = STUDY.replace("[1, 64]", "[1, 4]").replace("steps = 100", "steps = 3")
-    text = text.replace('["1 KiB", "2 KiB", "4 KiB"]', '["1 KiB", "2 KiB"]')
-    text = text.replace("20 kLUT", "2 kLUT")
-    return dse.load(written(folder, f"[search]\nevaluations = 60\n{search}\n", text))
+    changes = [("[1, 64]", "[1, 4]"), ("steps = 100", "steps = 3"), ("20 kLUT", "2 kLUT")]
+    changes.append(('["1 KiB", "2 KiB", "4 KiB"]', '["1 KiB", "2 KiB"]'))
+    return changed(folder, f"evaluations = 60\n{search}", *changes)
 
 
 def _trials(out: Path) -> list[FrozenTrial]:

@@ -19,7 +19,6 @@ from dse.run import StoppedError, run
 from dse.search.base import Start, find_method
 from dse.search.outcome import Outcome
 from dse.search.workers import ALONE, BatchEvaluator, Workers
-from tests.commands import leave_out_reports
 from tests.core_examples import evaluator, model, objective
 from tests.toy import DECLARED, STUDY, written
 
@@ -102,12 +101,10 @@ def test_seconds_take_the_place_of_the_time_out(tmp_path: Path) -> None:
         dse.load(tmp_path / "study.toml", seconds=0)
 
 
+@pytest.mark.usefixtures("no_report")
 @pytest.mark.parametrize("search", ["exhaustive", "bound"])
-def test_a_longer_limit_goes_on_from_a_shorter_one(
-    search: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_longer_limit_goes_on_from_a_shorter_one(search: str, tmp_path: Path) -> None:
     """A whole table takes a minute."""
-    leave_out_reports(monkeypatch)
     first = run(_study(tmp_path, search, SLOW.format(1e-3), timeout=0.3), tmp_path / "out", 1)
     again = run(dse.load(tmp_path / "study.toml", seconds=0.3), tmp_path / "out", 1)
     assert first.certificate.stopped == "timeout"

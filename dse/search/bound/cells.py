@@ -123,14 +123,10 @@ class Axis:
 
 
 def build_pyramid(values: Array, axis: int, extreme: Callable[..., Any]) -> Array:
-    """Return an extreme over every cell of an axis: cells of level 0, then of level 1, and so on.
+    """Return an extreme, such as ``np.minimum``, over every cell of an axis.
 
-    Parameters
-    ----------
-    values : ndarray
-        In ascending order of the variable along `axis`.
-    extreme : callable
-        ``np.minimum`` and the like.
+    Cells of level 0 come first, then those of level 1, and so on. Along the axis, the values are in
+    the ascending order of the variable.
     """
     level = np.moveaxis(values, axis, -1)
     levels = [level]
@@ -186,16 +182,8 @@ def tabulate_extremes(
 ) -> Extremes | None:
     """Return the extremes of an output over all cells; None if the deadline comes first.
 
-    Parameters
-    ----------
-    request : (str, dict)
-        The output, and its conditions.
-    axes : sequence of Axis
-        Of all variables.
-    used : tuple of int
-        The indices of the axes that it depends on.
-    until : float
-        The `time.time` after which no model is run.
+    The output depends on the `used` ones of all axes. No model is run after `until`, by
+    `time.time`.
 
     Raises
     ------
@@ -244,19 +232,8 @@ def evaluate_in_pieces(
 ) -> Array | None:
     """Return a quantity for some designs; None if the time is over before.
 
-    Parameters
-    ----------
-    request : tuple of str and mapping
-        The quantity, and its conditions.
-    columns : mapping of str to ndarray, shape (rows,), or number
-        By quantity name.
-    until : float
-        A deadline, by `time.time`; without one, all are evaluated at once.
-
-    Returns
-    -------
-    ndarray, shape (rows,) or (scenarios, rows), or None
-        The quantity in its unit.
+    Columns have the shape (rows,), or are numbers; the result has (rows,) or (scenarios, rows).
+    Without a deadline, by `time.time`, all designs are evaluated at once.
     """
     parts: list[Array] = []
     low, size = 0, rows if until == np.inf else 1

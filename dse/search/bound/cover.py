@@ -109,13 +109,7 @@ class Cover:
         return _covered_by_any(self.blocks[:1], points, np.zeros(len(points), np.int32), False)
 
     def weakly(self, points: Array, since: Marks | None = None) -> NDArray[np.bool_]:
-        """Return which points have a design that is nowhere worse.
-
-        Parameters
-        ----------
-        since : ndarray of int, shape (points,), optional
-            The `mark` of when each had none.
-        """
+        """Return which points have a design that is nowhere worse; at `since` they had none."""
         return self._asked(points, since, strict=False)
 
     def strictly(self, points: Array, since: Marks | None = None) -> NDArray[np.bool_]:
@@ -223,16 +217,8 @@ def relax_points(points: Array, tolerance: Array, amount: Array | float = 0.0) -
     """Return points made worse by a relative tolerance, less being better.
 
     A value v becomes v (1 + ε); one below 0, which is of an objective to be maximized, v / (1 + ε);
-    each at least v + the amount.
-
-    Parameters
-    ----------
-    points : ndarray, shape (points, objectives)
-        Signed, less being better.
-    tolerance : ndarray, shape (objectives,)
-        ε of each objective.
-    amount : ndarray, shape (objectives,), optional
-        Of each objective, 0 or more.
+    each at least v + the amount. Points have the shape (points, objectives), tolerances and amounts
+    have one number per objective.
     """
     factor = 1.0 + tolerance
     worse = np.where(points < 0, points / factor, points * factor)
@@ -248,18 +234,9 @@ def count_doublings(
 ) -> NDArray[np.int8]:
     """Return by how many doublings of a tolerance nothing found covers ideal points.
 
-    Parameters
-    ----------
-    most : ndarray of int, shape (points,)
-        The result of the box before its last halving. The test goes down from there: it ends early
-        for a covered point, and visits the whole cover for an uncovered one.
-    tolerance, amount : ndarray, shape (objectives,)
-        See `relax_points`.
-
-    Returns
-    -------
-    ndarray of int, shape (points,)
-        From 1, for all that would be covered with twice the tolerance, to `DOUBLINGS`.
+    From 1, for all that would be covered with twice the tolerance, to `DOUBLINGS`. `most` is the
+    result of each box before its last halving. The test goes down from there: it ends early for a
+    covered point, and visits the whole cover for an uncovered one.
     """
     found = np.maximum(most, 1)
     tolerance = np.maximum(tolerance, _SMALLEST_TOLERANCE)
@@ -274,10 +251,7 @@ def count_doublings(
 def find_factor(cover: Cover, ideal: Array, share: Array, amount: Array | float = 0.0) -> float:
     """Return the factor of tolerances, to a hundredth, with which designs cover ideal points.
 
-    Parameters
-    ----------
-    share, amount : ndarray, shape (objectives,)
-        See `relax_points`: shares and amounts are taken times the factor.
+    Fractions and amounts of `relax_points` are taken times the factor.
     """
 
     def uncovered(rows: Array, factor: float) -> Array:

@@ -77,16 +77,9 @@ def keep_designs(
     early: Sequence[tuple[Places, Evaluated]],
     numbered: bool,
 ) -> KeptDesigns:
-    """Return the front and some designs behind it.
+    """Return the front, each design once, and some designs behind it, from the `early` ones.
 
-    Parameters
-    ----------
-    front : tuple
-        Places and values of the designs on the front, each once.
-    early : sequence of tuple
-        The numbers of other designs, which may be the same.
-    numbered : bool
-        Whether designs have their numbers in the space; else the numbers follow their order.
+    Designs have their numbers in the space, or else the numbers follow their order.
     """
     places = np.concatenate([front[0], *(each for each, _ in early)])
     own = design_numbers(ranges, places) if numbered else np.arange(len(places))
@@ -107,15 +100,7 @@ def make_outcome(
     gap: Gap,
     numbered: bool,
 ) -> Outcome:
-    """Return the outcome of a search that bounds.
-
-    Parameters
-    ----------
-    kept : Kept
-        The designs of the front and some others.
-    front : ndarray, shape (designs, objectives)
-        The front by its objectives.
-    """
+    """Return the outcome of a search that bounds; `front` has the objectives of its front."""
     complete = gap.decided == 1.0
     return Outcome(
         *kept,

@@ -411,10 +411,7 @@ _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 def violation_range(relation: Relation, ranges: Mapping[str, Range]) -> tuple[Array, Array]:
     """Return between what the violation of a relation lies; see `Relation.violation`.
 
-    Parameters
-    ----------
-    ranges : mapping of str to pair of ndarray
-        Of each of its names; equal ends for a value that is known.
+    Each name has a range; equal ends for a value that is known.
     """
     with np.errstate(all="ignore"):
         left, right = (_range(node, ranges) for node in (relation.sides.left, relation.sides.right))

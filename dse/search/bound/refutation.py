@@ -57,16 +57,7 @@ class _Culprit(NamedTuple):
 def check_bounds(
     ranges: Ranges, boxes: Boxes, places: NDArray[np.int64], judged: Evaluated
 ) -> None:
-    """Check designs against the bounds of boxes that contain them.
-
-    Parameters
-    ----------
-    boxes : Boxes
-        One a design.
-    places : ndarray of int, shape (designs, variables)
-        The designs.
-    judged : Evaluated
-        What they give.
+    """Check designs against the bounds of boxes that contain them, one box per design.
 
     Raises
     ------
@@ -225,17 +216,6 @@ def check_designs(
 ) -> None:
     """Check designs against the bounds of their boxes; seeds against random boxes around them.
 
-    Parameters
-    ----------
-    places : (n, variables) array
-        The designs.
-    judged : Evaluated
-        Their values.
-    held : Held or None
-        The boxes, and the row of the box of each design; None for seeds, which have no box.
-    seed : int
-        The seed of the random boxes.
-
     Raises
     ------
     RefutedError
@@ -263,11 +243,6 @@ _CHUNK = 256  # of them at a time: memory
 
 def check_pairs(evaluator: Evaluator, points: Points) -> None:
     """Check designs against the declarations of every output, on all pairs that these order.
-
-    Parameters
-    ----------
-    points : mapping of str to ndarray, shape (designs,)
-        The designs.
 
     Raises
     ------

@@ -35,12 +35,8 @@ class Completions(NamedTuple):
 def find_completions(options: Sequence[Array], ceiling: Array) -> list[Completions]:
     """Return the completions before each merge, and after the last.
 
-    Parameters
-    ----------
-    options : sequence of ndarray, each of shape (options, coordinates)
-        Of the kernels in the order of merging.
-    ceiling : ndarray, shape (coordinates,)
-        The limits.
+    The options of the kernels (options, coordinates) are in the order of merging, the ceiling has
+    the limits.
     """
     zero = np.zeros((1, len(ceiling)))
     completions = [Completions(zero[0], zero[0], zero, zero)]

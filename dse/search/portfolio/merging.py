@@ -272,24 +272,3 @@ def _thin(objectives: Array, points: int, floors: Array) -> tuple[NDArray[np.boo
         else:
             rows, high = fewer, middle
     return rows, high
-
-
-def merge(portfolio: Portfolio, **settings: Any) -> PortfolioFront:
-    """Return the front of a portfolio, with the settings of `Merging`.
-
-    Examples
-    --------
-    >>> options = (np.array([[3.0, 0.0], [1.0, 2.0]]), np.array([[2.0, 0.0], [1.0, 1.0]]))
-    >>> def evaluate(sums):
-    ...     return sums, np.ones(len(sums), dtype=bool)
-    >>> front = merge(Portfolio(options, np.array([np.inf, 2.0]), evaluate))
-    >>> front.objectives
-    array([[3., 2.], [4., 1.], [5., 0.]])
-    >>> front.choices.tolist()
-    [[1, 0], [0, 1], [0, 0]]
-    """
-    merging = Merging(portfolio, **settings)
-    state = merging.start()
-    for _ in portfolio.options:
-        state = merging.step(state)
-    return merging.front(state)

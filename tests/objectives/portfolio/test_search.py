@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dse.model import Array
-from dse.search.portfolio.merging import merge
 from dse.search.portfolio.portfolio import Portfolio
 from objectives.portfolio import engine_queue, host_queue, host_use, kernel_loads, link_queue, mix
+from tests.search.portfolio.systems import merge
 
 CORES, OPTIONS = 2, 5
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from dse.evaluate.front import find_distinct_front
 from dse.model import Array
+from dse.search.portfolio.merging import Merging, PortfolioFront
 from dse.search.portfolio.portfolio import Portfolio
 
 
@@ -48,6 +51,15 @@ def random_system(seed: int, most: float = 1e5) -> Portfolio:
     limits = np.where(limited, highest * rng.uniform(0.2, 0.8, coordinates), np.inf)
     evaluate = evaluate_shared_link if linked else evaluate_sums
     return Portfolio(portfolio.options, limits, evaluate)
+
+
+def merge(portfolio: Portfolio, **settings: Any) -> PortfolioFront:
+    """Return the front of a portfolio, with the settings of `Merging`."""
+    merging = Merging(portfolio, **settings)
+    state = merging.start()
+    for _ in portfolio.options:
+        state = merging.step(state)
+    return merging.front(state)
 
 
 def enumerated(portfolio: Portfolio) -> tuple[NDArray[np.int64], Array]:

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from dse.model import Array
-from dse.search.portfolio.merging import Merging, State, merge
+from dse.search.portfolio.merging import Merging, State
 from dse.search.portfolio.portfolio import Portfolio
 from dse.search.workers import Threads
 from tests.search.portfolio.systems import (
     accelerators,
     enumerated,
     evaluate_sums,
+    merge,
     random_system,
     shortest_time,
 )

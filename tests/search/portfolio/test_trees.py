@@ -7,10 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from dse.search.portfolio.merging import merge
 from dse.search.portfolio.portfolio import Portfolio
 from dse.search.portfolio.trees import Tree
-from tests.search.portfolio.systems import evaluate_sums
+from tests.search.portfolio.systems import evaluate_sums, merge
 
 
 def random_tree(seed: int, parents: list[int], whole: bool) -> Tree:

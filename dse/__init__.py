@@ -62,28 +62,13 @@ if TYPE_CHECKING:
     from dse.run import StoppedError
 
 _HOMES = {
-    "Array": "dse.model.quantity",
-    "Requirement": "dse.model.declarations",
-    "DseError": "dse.problems",
-    "Explanation": "dse.api",
-    "Floats": "dse.model.quantity",
-    "Front": "dse.api",
-    "InfeasibleError": "dse.problems",
-    "InputError": "dse.problems",
-    "ModelError": "dse.evaluate.model_graph",
-    "Quantity": "dse.model.quantity",
-    "Resource": "dse.model.quantity",
-    "StoppedError": "dse.run",
-    "Study": "dse.api",
-    "StudyResult": "dse.api",
-    "Sweep": "dse.api",
-    "lower_bound": "dse.model.declarations",
-    "compare": "dse.api",
-    "requires": "dse.model.declarations",
-    "from_mapping": "dse.api",
-    "load": "dse.api",
-    "load_result": "dse.api",
-    "monotonic": "dse.model.declarations",
+    "dse.api": {"Explanation", "Front", "Study", "StudyResult", "Sweep", "compare"}
+    | {"from_mapping", "load", "load_result"},
+    "dse.evaluate.model_graph": {"ModelError"},
+    "dse.model.declarations": {"Requirement", "lower_bound", "monotonic", "requires"},
+    "dse.model.quantity": {"Array", "Floats", "Quantity", "Resource"},
+    "dse.problems": {"DseError", "InfeasibleError", "InputError"},
+    "dse.run": {"StoppedError"},
 }
 
 __all__ = [
@@ -114,8 +99,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(home), name)
     if name == "testing":
         return importlib.import_module("dse.testing")
     raise AttributeError(f"module 'dse' has no attribute {name!r}")

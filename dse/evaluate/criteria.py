@@ -70,7 +70,6 @@ class Reduction:
     """How several scenarios become one number."""
 
     how: How
-    """The kind of mean, or the extreme."""
     share: float = 0.5
     """For ``"quantile"``: which, from 0 to 1."""
     weights: tuple[float, ...] = ()
@@ -239,13 +238,11 @@ class Constraint:
     upper: bool
     """Whether it is an upper bound; true for a relation."""
     relation: Relation | None
-    """The relation, for a constraint by expression."""
     conditions: Conditions
     """Inputs bound for it, and for several scenarios one number each."""
     condition: str = ""
     """The same in words, such as ``"at granularity = 1 KiB"``; empty for none."""
     reduction: Reduction | None = None
-    """How several scenarios become one number."""
     required_by: str = ""
     """The model that requires it; empty for a constraint of the study."""
 

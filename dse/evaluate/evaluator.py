@@ -104,13 +104,9 @@ class Evaluator:
     """Models, space, objectives and constraints: all that an evaluation of designs needs."""
 
     model_graph: ModelGraph
-    """The models and constants."""
     space: Space
-    """The variables."""
     objectives: tuple[Objective, ...]
-    """The quantities that are maximized or minimized."""
     constraints: tuple[Constraint, ...]
-    """The conditions of a feasible design."""
     on_error: Literal["stop", "skip"] = "stop"
     """Whether a search ends at a design that a model raises for, or goes on without it."""
     screens: bool = False

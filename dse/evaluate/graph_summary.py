@@ -17,7 +17,6 @@ class ModelStep:
     """One model of a study, in the order in which they are run."""
 
     model: str
-    """Its name."""
     gives: tuple[str, ...]
     """The outputs that an objective, a constraint or another model uses."""
     takes: Mapping[str, tuple[str, ...]]

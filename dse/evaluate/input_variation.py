@@ -55,7 +55,6 @@ class InputRange:
     """An input value, and other values of it, such as the two limits of its range."""
 
     name: str
-    """The quantity."""
     value: float
     """The value, in the quantity's unit."""
     ends: tuple[float, ...]

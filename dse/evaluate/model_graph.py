@@ -239,7 +239,6 @@ class Evaluation:
     """Quantities on columns; each run of a model is done once."""
 
     model_graph: ModelGraph
-    """The models and constants."""
     columns: Mapping[str, Array]
     """The values of the designs that the space sets, one element per design."""
     done: dict[Key, Mapping[str, Any]]

@@ -245,13 +245,11 @@ class Source:
     """An uncertain input of a study: one number, or several that are sampled together."""
 
     where: str
-    """Its place in the study."""
     labels: tuple[str, ...]
     """The names of its numbers, for people, such as ``"latency of pci-card"``."""
     units: tuple[str, ...]
     """Of each number."""
     law: Distribution | JointDistribution
-    """The distribution."""
     text: str
     """The same for people, such as ``"between 0.8 us and 1.2 us"``."""
 
@@ -312,7 +310,6 @@ class Uncertainty:
     """The samples of all uncertain inputs of a study."""
 
     sources: tuple[Source, ...] = ()
-    """The uncertain inputs."""
     values: Mapping[str, Array] = field(default_factory=dict)
     """By the place of each source; the corners of the intervals come first. Shape (samples,
     numbers)."""

@@ -69,7 +69,6 @@ class Real(_Grid):
 
     low: float
     high: float
-    """The bounds."""
     log: bool = False
     """Whether values are spread evenly in the logarithm."""
     steps: int | None = None
@@ -208,7 +207,6 @@ class Choice(_Grid):
     numbered: str = ""
     """If input values of the entries are uncertain: the column of the options' indices."""
     descriptions: Mapping[str, str] = field(default_factory=dict)
-    """The descriptions of options that a catalog gives."""
 
     @property
     def count(self) -> int:
@@ -297,7 +295,6 @@ class Space:
     """Named variables, in order."""
 
     variables: Mapping[str, Variable]
-    """At least one."""
 
     @property
     def size(self) -> int | None:

@@ -71,13 +71,11 @@ class Bound:
 
     objective: str
     unit: str
-    """The objective's name and its unit."""
     sign: str
     """In the direction in which the objective is better. One of ">=", ">", "<=", "<"."""
     value: float
     """In the objective's unit."""
     text: str
-    """As written."""
 
     def reached(self, values: Array) -> NDArray[np.bool_]:
         """Return for each value of the objective whether it meets the bound; NaN does not."""
@@ -89,7 +87,6 @@ class Target:
     """The target of a study."""
 
     reach: str
-    """As written."""
     least: str
     """The objective to optimize; if it is empty, each objective without a bound."""
     bounds: tuple[Bound, ...]

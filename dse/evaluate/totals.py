@@ -29,7 +29,6 @@ class Total:
     """The function of a model that adds what the kernels give."""
 
     name: str
-    """The output."""
     total: str
     """What kernels give; another name than the output if only some kernels are added."""
     parts: tuple[str, ...]

@@ -25,7 +25,6 @@ class Side:
     """One of the two runs."""
 
     name: str
-    """The run."""
     front: int
     survive: int
     dominated: int
@@ -33,9 +32,7 @@ class Side:
     hypervolume: float
     """In the cube that both fronts span, with the reference 1.1."""
     best: dict[str, float]
-    """The best value of each objective."""
     distinct: int
-    """The number of distinct points of its front."""
 
 
 @dataclass(frozen=True)

@@ -95,10 +95,8 @@ class FrontDatabase:
     """The database of a run folder."""
 
     path: Path
-    """The database."""
     name: str
     digest: str
-    """The name and the digest of the study."""
 
     def create(self, objectives: Sequence[Objective]) -> None:
         """Write a study without trials; a killed run leaves the whole file or none."""

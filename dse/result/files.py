@@ -26,7 +26,7 @@ _NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
 _DIGEST, _SUM = "digest", "sha256"  # among the arrays of a state: of the study, of the arrays
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file under a temporary name, sync it to the disk, then rename it.
 
     Raises
@@ -59,11 +59,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write bytes as a whole file."""
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(content)
-
-    write_whole(path, write)
+    write_whole(path, lambda temporary: temporary.write_bytes(content))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -28,7 +28,6 @@ class Status:
     """The study and its state: ``finished``, ``under way``, ``cut short``, or ``unknown`` if there
     is no note yet."""
     method: str = ""
-    """The search method."""
     done: int | None = None
     total: int | None = None
     """The number of designs or samples; None if it is not known, or has no limit."""
@@ -45,7 +44,6 @@ class Status:
     seen: str = ""
     """The times of its start and its last note, in UTC."""
     hint: str = ""
-    """A hint for the reader."""
 
 
 class ProgressNotes:

@@ -63,7 +63,6 @@ class Certificate:
     """Whether every design of the space was evaluated or proven to be dominated or infeasible: the
     front is then the whole Pareto front, up to the tolerance."""
     method: str
-    """The search method."""
     designs: int | None
     """Size of the space; None if it is continuous."""
     evaluated: int
@@ -145,11 +144,9 @@ class Best:
 
     objective: str
     unit: str
-    """The objective and its unit."""
     word: str
     """The direction that is better. One of "least", "most"."""
     value: float
-    """The best value."""
     design: int
     """The design with this value: of several, the one with the largest Nash product."""
     equal: int = 1

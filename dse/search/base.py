@@ -51,11 +51,9 @@ class SearchSettings:
     generation: int = 0
     """Designs evaluated together; 0 before the method sets its default."""
     seed: int = 0
-    """Of all random numbers."""
     timeout: float | None = None
     """Seconds after which the search ends."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """The method's own options."""
     tolerance: float = 0.0
     """The fraction by which the front may miss the best in each objective; 0 for none."""
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
@@ -140,13 +138,11 @@ class Start:
     """The start of a search: its study, workers and state."""
 
     evaluator: Evaluator
-    """Evaluates designs."""
     plan: SearchSettings
     """Completed by the method's `plan`."""
     chunk: int = 65_536
     """Designs evaluated at once, at most."""
     workers: Workers = ALONE
-    """Who evaluates."""
     state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """The arrays of an earlier `Search.state`; empty on a first run."""
     trials: Any = None

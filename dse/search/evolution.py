@@ -22,7 +22,7 @@ from dse.evaluate.space import Choice, Space, Values
 from dse.model.quantity import Array
 from dse.model.values import plural
 from dse.problems import Problem
-from dse.search.base import Progress, Search, SearchSettings, Start, refuse_options
+from dse.search.base import Progress, SearchSettings, Start, refuse_options
 from dse.search.convergence import GROWTH, StallDetector
 from dse.search.outcome import Outcome, make_sample_outcome
 from dse.search.workers import NEVER, is_late
@@ -49,11 +49,6 @@ def plan(
     return replace(settings, evaluations=evaluations, generation=generation)
 
 
-def start(setup: Start) -> Search:
-    """Return the evolution; see `base.Method`."""
-    return Evolution(setup)
-
-
 # ---------------------------------------------------------------------------------- the search
 
 ALL = "every design that the relations between variables allow was evaluated"
@@ -67,7 +62,6 @@ class Population:
     unit: Array
     """Points of the unit cube. Shape (designs, variables)."""
     evaluated: Evaluated
-    """Their values."""
     parents: Rows
     """Rows of the parents, best first: at most as many as a generation."""
     front: int = 0
@@ -199,6 +193,10 @@ class Evolution:
         if not len(state.unit):
             return {}
         return {"unit": state.unit, "parents": state.parents} | state.evaluated.to_arrays()
+
+
+start = Evolution
+"""Begin or resume the search; see `base.Method`."""
 
 
 class _GrowingArray:

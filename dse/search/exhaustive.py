@@ -25,7 +25,7 @@ from dse.evaluate.model_graph import Key, ModelError
 from dse.evaluate.space import Space
 from dse.evaluate.table_space import TableSpace
 from dse.problems import Problem
-from dse.search.base import Progress, Search, SearchSettings, Start, refuse_options
+from dse.search.base import Progress, SearchSettings, Start, refuse_options
 from dse.search.convergence import convergence_table
 from dse.search.outcome import Outcome, state_certificate
 from dse.search.tally import Tally
@@ -71,11 +71,6 @@ def plan(
     return replace(settings, evaluations=size or 1, generation=1)
 
 
-def start(setup: Start) -> Search:
-    """Return the enumeration; see `base.Method`."""
-    return _Enumeration(setup)
-
-
 @dataclass(frozen=True)
 class State:
     """How far an enumeration is."""
@@ -85,7 +80,6 @@ class State:
     gathered: FrontBuilder
     """Their front, with the values of their constraints."""
     tally: Tally
-    """Their counts."""
     early: Evaluated
     """The values of the first `EARLY` of them."""
 
@@ -242,6 +236,10 @@ class _Enumeration:
                 yield evaluated
                 return
         yield batches.evaluate(points, first, screens=True)
+
+
+start = _Enumeration
+"""Begin or resume the search; see `base.Method`."""
 
 
 # --------------------------------------------------------------------------------- the chunks

@@ -32,7 +32,7 @@ from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.axes import Axes, Places
-from dse.search.base import Progress, Search, SearchSettings, Start, refuse_options
+from dse.search.base import Progress, SearchSettings, Start, refuse_options
 from dse.search.evolution import VisitedDesigns
 from dse.search.outcome import Outcome, make_sample_outcome
 from dse.search.surrogate import Surrogate, distance_beyond
@@ -65,11 +65,6 @@ def plan(
     return replace(settings, evaluations=evaluations, generation=generation)
 
 
-def start(setup: Start) -> Search:
-    """Return the search; see `base.Method`."""
-    return _Guided(setup)
-
-
 @dataclass(frozen=True)
 class State:
     """The designs evaluated so far, in order, and the basis of the next generation."""
@@ -79,11 +74,8 @@ class State:
     waiting: Array
     """Neighbours of earlier generations that were not evaluated. Shape (designs, variables)."""
     evaluated: Evaluated
-    """The values of the designs."""
     lengths: Array | None = None
-    """What kriging has learned; see `Surrogate`."""
     learned_from: int = 0
-    """From how many designs."""
     ended: str = ""
     """Why the search ended before its evaluations were used; empty if it has not."""
 
@@ -234,3 +226,7 @@ class _Guided:
             front = np.concatenate([front, expected.mean[rows[-1:]]])
             expected.select(rows[-1])
         return np.array(rows), probability
+
+
+start = _Guided
+"""Begin or resume the search; see `base.Method`."""

@@ -106,11 +106,7 @@ def _choose(
     if settings.evaluations and exact:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason
-    from dse.search.bound.monotonicity import find_missing_declarations
-    from dse.search.bound.ranges import Ranges
-
-    missing = find_missing_declarations(Ranges(evaluator)) if sound else []
-    if missing:
+    if sound and (missing := _list_missing(evaluator)):
         reason = f"{large}, and bounds are not known: {missing[0]}"
         return replace(settings, method="evolution"), reason
     tolerance = settings.tolerance or (_TOLERANCE if settings.exact else 0.0)
@@ -131,19 +127,23 @@ def _may_bound(settings: SearchSettings, evaluator: Evaluator) -> bool:
         return False
     if not _MIN_PROBED < size < _MAX_NUMBERED or find_system(evaluator) is not None:
         return False
+    return not _list_missing(evaluator)
+
+
+def _list_missing(evaluator: Evaluator) -> list[str]:
+    """Return the declarations that bounds lack, in words."""
     from dse.search.bound.monotonicity import find_missing_declarations
     from dse.search.bound.ranges import Ranges
 
-    return not find_missing_declarations(Ranges(evaluator))
+    return find_missing_declarations(Ranges(evaluator))
 
 
 def _check_bounds(settings: SearchSettings, evaluator: Evaluator, problems: list[Problem]) -> str:
     """Return the declarations that bounds lack, in words; a search that would not end is wrong."""
-    from dse.search.bound.monotonicity import find_endless_declarations, find_missing_declarations
+    from dse.search.bound.monotonicity import find_endless_declarations
     from dse.search.bound.ranges import Ranges
 
-    ranges = Ranges(evaluator)
-    if endless := "; ".join(find_endless_declarations(ranges)[:_NAMED]):
+    if endless := "; ".join(find_endless_declarations(Ranges(evaluator))[:_NAMED]):
         if not (settings.timeout or settings.evaluations):
             remedy = (
                 "give the continuous variables steps = N, a timeout, or declare it with @monotonic"
@@ -151,7 +151,7 @@ def _check_bounds(settings: SearchSettings, evaluator: Evaluator, problems: list
             message = f"bound would never end: {endless}"
             problems.append(Problem("search.method", message, remedy))
         return f"bounds will not close: {endless}"
-    slow = "; ".join(find_missing_declarations(ranges)[:_NAMED])
+    slow = "; ".join(_list_missing(evaluator)[:_NAMED])
     return f"bounds close late: {slow}" if slow else ""
 
 

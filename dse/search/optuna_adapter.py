@@ -36,7 +36,7 @@ from dse.evaluate.front import Archive, FrontBuilder
 from dse.evaluate.space import Choice, Integer, Points, Real, Space, Values
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.problems import Problem, nearest
-from dse.search.base import Progress, Search, SearchSettings, Start
+from dse.search.base import Progress, SearchSettings, Start
 from dse.search.outcome import Outcome, make_sample_outcome
 from dse.search.workers import NEVER, is_late
 
@@ -113,22 +113,15 @@ def _make_sampler(settings: SearchSettings, seed: int) -> optuna.samplers.BaseSa
 # ---------------------------------------------------------------------------------- the search
 
 
-def start(setup: Start) -> Search:
-    """Return the sampling; see `base.Method`."""
-    return Sampling(setup)
-
-
 @dataclass(frozen=True)
 class Samples:
     """The samples so far, the state of the search."""
 
     batches: tuple[tuple[Points, Evaluated], ...]
-    """All samples, in order."""
     done: int
     kept: int
     """Samples, and distinct designs among them."""
     front: FrontBuilder
-    """The front of these designs."""
 
 
 class Sampling:
@@ -251,6 +244,10 @@ class Sampling:
     def state(self) -> dict[str, NDArray[Any]]:
         """Return nothing; see `base.Search`."""
         return {}  # each generation is in the storage already
+
+
+start = Sampling
+"""Begin or resume the search; see `base.Method`."""
 
 
 def _keys(points: Points) -> Iterator[tuple[Any, ...]]:

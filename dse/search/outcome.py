@@ -34,7 +34,6 @@ class Ground(NamedTuple):
 
     model: str
     output: str
-    """The model and its output."""
     by: str
     """``"table"``: all values of the variables that affect it were run. ``"monotonic"``: the author
     declares it. ``"lower bound"``: a function that the author declares. ``"domain"``: only the
@@ -73,7 +72,6 @@ class Gap:
     decided: float
     """Fraction of the space that was evaluated or proven not to matter."""
     rests_on: tuple[Ground, ...] = ()
-    """The basis of the bounds."""
     unbounded: tuple[str, ...] = ()
     """The objectives for which no finite tolerance holds yet."""
     missing: tuple[str, ...] = ()
@@ -89,7 +87,6 @@ class Outcome:
     points: Points
     """The kept designs by variable."""
     evaluated: Evaluated
-    """Their values."""
     on_front: NDArray[np.bool_]
     """The non-dominated ones among all that were evaluated. Shape (kept,)."""
     tally: Tally
@@ -102,7 +99,6 @@ class Outcome:
     numbered: bool
     """Whether designs have the numbers of the space; else they are numbered as they were found."""
     statement: str
-    """The statement of the certificate, in a sentence."""
     gap: Gap | None = None
     """The tolerance that a search by bounds has proven."""
     ended: str = ""

@@ -105,7 +105,6 @@ class Workers:
     """Who does the work."""
 
     count: int
-    """Threads or processes."""
     backend: str = "threading"
     """joblib's name; threads serve models that release the interpreter lock, as numpy does. One of
     "threading", "loky", "dask"."""
@@ -114,7 +113,6 @@ class Workers:
     since: float = 0.0
     """The `time.time` at which the session began, if it has a time limit."""
     cluster: Cluster | None = None
-    """Where Dask's workers are."""
     isolated: bool = False
     """Whether models run in other processes than this one even if that takes longer."""
 

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Conditions
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.lookup_tables import combine_values
 from dse.evaluate.model_graph import ModelGraph
 from dse.evaluate.space import Choice, Real, Values, Variable
 from dse.model.quantity import Array
@@ -64,9 +66,7 @@ class Axis:
     """One variable, its values in ascending order."""
 
     name: str
-    """The variable."""
     variable: Variable
-    """Which values it may have."""
 
     @property
     def continuous(self) -> bool:
@@ -174,7 +174,7 @@ def has_table(axes: Sequence[Axis], bound: Mapping[str, Any]) -> bool:
 
 
 def tabulate_extremes(
-    model_graph: ModelGraph,
+    evaluator: Evaluator,
     request: tuple[str, Conditions],
     axes: Sequence[Axis],
     used: tuple[int, ...],
@@ -191,32 +191,19 @@ def tabulate_extremes(
         If a model raises.
     """
     shape = tuple(axes[i].count for i in used)
-    value = evaluate_in_pieces(
-        model_graph, request, _columns(axes, used, shape), math.prod(shape), until
-    )
+    rows, names = math.prod(shape), tuple(axes[i].name for i in used)
+    columns = combine_values(evaluator.space, names, range(rows))
+    value = evaluate_in_pieces(evaluator.model_graph, request, columns, rows, until)
     if value is None:
         return None
     grid = value.reshape((*value.shape[:-1], *shape))
+    for place, i in enumerate(used, -len(used)):
+        grid = grid.take(axes[i].order, axis=place)
     ends = find_extremes(grid, len(shape), np.minimum), find_extremes(grid, len(shape), np.maximum)
     if not np.isnan(grid).any():
         return Extremes(used, ends, ends)
     defined = find_extremes(grid, len(shape), np.fmin), find_extremes(grid, len(shape), np.fmax)
     return Extremes(used, ends, defined)
-
-
-def _columns(axes: Sequence[Axis], used: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return every combination of some variables' values, and one value of each other."""
-    columns: dict[str, Any] = {}
-    places = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), int)
-    for i, axis in enumerate(axes):
-        if i in used:
-            chosen = places[used.index(i)]
-            columns |= {n: v[chosen] for n, v in axis.quantities().items()}
-        elif axis.continuous:
-            columns[axis.name] = axis.at(np.zeros(1, dtype=np.int64))[0]
-        else:
-            columns |= {n: v[0] for n, v in axis.quantities().items()}
-    return columns
 
 
 _PIECE = 1 << 12  # designs evaluated together, at most

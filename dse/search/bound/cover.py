@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,6 @@ class Cover:
     """The designs by their objectives, less being better, in the order of the blocks. Shape
     (designs, objectives)."""
     threads: Threads = field(default_factory=Threads)
-    """The threads that look."""
     blocks: tuple[_Block, ...] = ()
     """The first holds a few designs that cover much, the others all designs. Without blocks, they
     are made at the first test."""
@@ -83,7 +82,8 @@ class Cover:
         if not len(points):
             return self
         if not self.blocks:
-            return replace(self, **_in_blocks(np.concatenate([self.points, points])))
+            points, blocks = _in_blocks(np.concatenate([self.points, points]))
+            return replace(self, points=points, blocks=blocks)
         whole = len(self.points) // _BLOCK  # full blocks stay as they are
         settled, rest = self.points[: whole * _BLOCK], self.points[whole * _BLOCK :]
         rest = np.concatenate([rest, points])
@@ -93,9 +93,9 @@ class Cover:
 
     def thinned(self) -> Cover:
         """Return the cover of the front of all that were added, each point once."""
-        points = self.points[find_distinct_front(self.points)]
+        points, blocks = _in_blocks(self.points[find_distinct_front(self.points)])
         forgotten = self.forgotten + len(self.blocks)
-        return replace(self, **_in_blocks(points), forgotten=forgotten)
+        return replace(self, points=points, blocks=blocks, forgotten=forgotten)
 
     def bare(self) -> Cover:
         """Return the cover without its blocks, which take more memory than the designs."""
@@ -124,7 +124,7 @@ class Cover:
         first = np.zeros(len(points), dtype=np.int32)
         if since is not None and self.blocks:  # the first block is made of others' best
             first = np.where(since < self.forgotten, 0, since - self.forgotten + 1)
-        blocks = self.blocks or _in_blocks(self.points)["blocks"]
+        blocks = self.blocks or _in_blocks(self.points)[1]
 
         def piece(rows: slice) -> NDArray[np.bool_]:
             return _covered_by_any(blocks, points[rows], first[rows], strict)
@@ -152,22 +152,15 @@ def _covered_by_any(
     return found
 
 
-class _Blocks(TypedDict):
-    """Designs in the order of their blocks."""
-
-    points: Array
-    blocks: tuple[_Block, ...]
-
-
-def _in_blocks(points: Array) -> _Blocks:
-    """Return designs in blocks; the first block holds few designs that cover much."""
+def _in_blocks(points: Array) -> tuple[Array, tuple[_Block, ...]]:
+    """Return designs in the order of their blocks; the first block has few that cover much."""
     if not len(points):
-        return _Blocks(points=points, blocks=())
+        return points, ()
     ranks = np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0)
     points = points[np.argsort(ranks.sum(axis=1), kind="stable")]
     pivots = _block(points[:_PIVOTS])
     points = points[_together(points)]
-    return _Blocks(points=points, blocks=(pivots, *_blocks(points)))
+    return points, (pivots, *_blocks(points))
 
 
 def _blocks(points: Array) -> list[_Block]:

@@ -15,12 +15,11 @@ from dse.model.contract import Model
 from dse.model.quantity import Array
 from dse.model.values import join_words, plural, show, show_percent
 from dse.search.bound.boxes import design_numbers
+from dse.search.bound.monotonicity import describe_signs
 from dse.search.bound.ranges import Ranges
 from dse.search.convergence import convergence_table
 from dse.search.outcome import Gap, Ground, Outcome, describe_count
 from dse.search.tally import Tally
-
-_SIGNS = {1: "+", -1: "-", 0: "="}
 
 
 def list_grounds(ranges: Ranges) -> tuple[Ground, ...]:
@@ -42,8 +41,7 @@ def _declared(model: Model, name: str) -> list[Ground]:
     found = []
     moves = model.monotonic.get(name, {})
     if moves:
-        text = " ".join(f"{_SIGNS[sign]}{each}" for each, sign in moves.items())
-        found.append(Ground(model.name, name, "monotonic", text))
+        found.append(Ground(model.name, name, "monotonic", describe_signs(moves)))
     for floor in model.lower_bounds.get(name, ()):
         own = getattr(floor.function, "__name__", "a function").lstrip("_")
         found.append(Ground(model.name, name, "lower bound", own))

@@ -12,8 +12,8 @@ Two questions have one source, the tables of values and the declarations of mode
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -156,25 +156,25 @@ def _reduced(moves: Moves, low: float, reduction: Reduction | None) -> Moves:
     return _unknown(moves) if harmonic else moves
 
 
-class UndeclaredMove(NamedTuple):
-    """A move that is not declared."""
+def describe_signs(signs: Mapping[str, int]) -> str:
+    """Return signs of inputs as `dse.monotonic` takes them.
 
-    sentence: str
-    """Of which model and output, in words."""
-    name: str
-    """The input."""
+    >>> describe_signs({"lanes": 1, "latency": -1, "size": 0})
+    '+lanes -latency =size'
+    """
+    return " ".join(f"{'=+-'[sign]}{name}" for name, sign in signs.items())
 
 
 def find_missing_declarations(ranges: Ranges) -> list[str]:
     """Return in sentences which moves would have to be declared for bounds to be tight."""
-    return list(dict.fromkeys(move.sentence for move in _missing(ranges)))
+    return list(dict.fromkeys(sentence for sentence, _ in _missing(ranges)))
 
 
 def find_endless_declarations(ranges: Ranges) -> list[str]:
     """Return the missing declarations that a continuous variable feeds: halving never ends."""
     continuous = {axis.name for axis in ranges.axes if axis.continuous}
     moves = _missing(ranges)
-    return list(dict.fromkeys(m.sentence for m in moves if continuous & _fed_by(ranges, m.name)))
+    return list(dict.fromkeys(text for text, name in moves if continuous & _fed_by(ranges, name)))
 
 
 def find_unordered_variables(ranges: Ranges) -> tuple[int, ...]:
@@ -182,7 +182,7 @@ def find_unordered_variables(ranges: Ranges) -> tuple[int, ...]:
 
     All of them need a single value before the output has bounds.
     """
-    return ranges.variables(n for move in _missing(ranges) for n in _fed_by(ranges, move.name))
+    return ranges.variables(n for _, name in _missing(ranges) for n in _fed_by(ranges, name))
 
 
 def _fed_by(ranges: Ranges, name: str) -> frozenset[str]:
@@ -192,8 +192,8 @@ def _fed_by(ranges: Ranges, name: str) -> frozenset[str]:
     return frozenset({name}) if producer is None else model_graph.upstream[producer.name]
 
 
-def _missing(ranges: Ranges) -> list[UndeclaredMove]:
-    """Return the missing declarations of a study, in the order of their use."""
+def _missing(ranges: Ranges) -> list[tuple[str, str]]:
+    """Return the missing declarations, in the order of their use: a sentence, and the input."""
     search = _Search(ranges)
     for objective in ranges.evaluator.objectives:
         search.visit(objective.quantity, objective.conditions, -1 if objective.sign > 0 else 1)
@@ -211,7 +211,7 @@ class _Search:
         self._ranges, self._model_graph = ranges, ranges.evaluator.model_graph
         self._seen: set[tuple[str, Key, int]] = set()
         self._several: dict[tuple[str, Key], bool] = {}
-        self.found: list[UndeclaredMove] = []
+        self.found: list[tuple[str, str]] = []
 
     def visit(self, name: str, conditions: Conditions, side: int) -> None:
         """Look at an end of a quantity, and at all that it is computed from."""
@@ -237,7 +237,7 @@ class _Search:
                     self.visit(taken, conditions, end)
             if move is None and self._varies_in(model, each, conditions):
                 what = f"{model.name} does not declare how '{name}' changes with '{each}'"
-                self.found.append(UndeclaredMove(what, each))
+                self.found.append((what, each))
 
     def _given(self, model: Model, conditions: Conditions) -> Iterator[str]:
         """Yield the inputs of a model that are numbers, and not left to their defaults."""

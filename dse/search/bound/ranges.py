@@ -47,7 +47,6 @@ class Ranges:
     """Bounds of an evaluator's objectives and constraints over boxes."""
 
     evaluator: Evaluator
-    """The models, wired."""
     until: float = np.inf
     """The `time.time` after which no table is made: declarations must then suffice."""
     elsewhere: Callable[..., Any] | None = None
@@ -156,7 +155,7 @@ class Ranges:
         if used is None:
             return None
         request = name, dict(key[1])
-        return tabulate_extremes(self.evaluator.model_graph, request, self.axes, used, self.until)
+        return tabulate_extremes(self.evaluator, request, self.axes, used, self.until)
 
     @cached_property
     def _sampled_cells(self) -> dict[str, tuple[Array, Array]]:

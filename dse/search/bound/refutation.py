@@ -29,6 +29,7 @@ from dse.model.values import show
 from dse.problems import DseError
 from dse.search.bound.boxes import OpenBoxes, make_random_boxes
 from dse.search.bound.cells import Boxes
+from dse.search.bound.monotonicity import describe_signs
 from dse.search.bound.ranges import Ranges, Walk
 
 # The vector and the scalar code of a processor differ in the last bit.
@@ -262,13 +263,10 @@ def check_pairs(evaluator: Evaluator, points: Points) -> None:
         values = evaluation.run(model, conditions)
         for output, signs in model.monotonic.items():
             if pair := _find_pair(given, signs, np.asarray(values[output], dtype=np.float64)):
+                declared = describe_signs(signs)
                 ends = [f"{value!r} for {_show_inputs(inputs)}" for inputs, value in pair]
-                declared = " ".join(f"{_SIGNS[sign]}{n}" for n, sign in signs.items())
                 text = f"'{output}' is declared {declared}, but it is {' and '.join(ends)}."
                 raise RefutedError(f"{model.name}: {text}")
-
-
-_SIGNS = {1: "+", 0: "=", -1: "-"}
 
 
 def _show_inputs(inputs: Mapping[str, float]) -> str:

@@ -29,7 +29,7 @@ from dse.evaluate.front import Archive, FrontBuilder, find_distinct_front
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.base import UNLIMITED, Progress, Search, SearchSettings, Start, refuse_options
+from dse.search.base import UNLIMITED, Progress, SearchSettings, Start, refuse_options
 from dse.search.bound.boxes import (
     MEASURED,
     OpenBoxes,
@@ -96,11 +96,6 @@ def plan(
     return replace(settings, evaluations=most, generation=1)
 
 
-def start(begun: Start) -> Search:
-    """Return the search; see `base.Method`."""
-    return _Bounding(begun)
-
-
 @dataclass(frozen=True)
 class _State:
     """The state of a search by bounds; a step makes a new one and changes nothing of the old."""
@@ -112,7 +107,6 @@ class _State:
     front: FrontBuilder
     """The designs that may be on the front."""
     tally: Tally
-    """Counts over all evaluated designs."""
     clamped: bool
     """Whether variables of which all agree on the best end are held there."""
     counted: NDArray[np.uint8]
@@ -570,6 +564,10 @@ class _Bounding:
         if self._numbered:
             return design_numbers(self._ranges, places)
         return state.tally.evaluated + np.arange(len(places))
+
+
+start = _Bounding
+"""Begin or resume the search; see `base.Method`."""
 
 
 def _order_by_ideal(ideal: Array) -> NDArray[np.intp]:

@@ -7,13 +7,12 @@
 `merging`
     The merges: a state, a step per kernel, the portfolio's front and numbers of its certificate.
 `outer_sum`
-    A step: sums of a point and an option, and their front without most of the sums.
+    A step: sums of a point and an option, their front without most of the sums, and tolerances of
+    sums with their proof.
 `trees`
     Kernels that share an engine or pass data on: their front, as the options of one kernel.
 `completions`
     Bounds on the completions of partial sums, from limits and from known combinations.
-`tolerance_grid`
-    Tolerances of sums, and their proof.
 `dominance`
     A fast test of dominance, and points in blocks of neighbours.
 """

@@ -21,9 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from dse.evaluate.front import find_distinct_front
 from dse.model.quantity import Array
 from dse.search.portfolio.completions import Bounds, Completions, find_completions
-from dse.search.portfolio.outer_sum import OuterSum
+from dse.search.portfolio.outer_sum import OuterSum, ToleranceGrid
 from dse.search.portfolio.portfolio import Portfolio
-from dse.search.portfolio.tolerance_grid import ToleranceGrid
 from dse.search.workers import Threads
 
 _CAPACITY = 2_000_000
@@ -95,7 +94,6 @@ class Merging:
     """The merges of a portfolio: a step for each kernel, and the front after the last."""
 
     portfolio: Portfolio
-    """Kernels, limits and objectives."""
     tolerance: ArrayLike = 0.0
     """The fraction by which a sum of the front may be higher than necessary; see `ToleranceGrid`.
     It is divided over the merges; small ones are exact. Shape (coordinates,)."""

@@ -19,7 +19,7 @@ from dse.evaluate.space import Points, Space, sample_designs
 from dse.evaluate.totals import System, find_system
 from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.base import Progress, Search, SearchSettings, Start
+from dse.search.base import Progress, SearchSettings, Start
 from dse.search.bound.evidence import KeptDesigns, make_outcome, mark_first_rows
 from dse.search.bound.monotonicity import find_best_ends
 from dse.search.bound.ranges import Ranges
@@ -50,17 +50,11 @@ def plan(
     return replace(settings, evaluations=len(space.variables), generation=1)
 
 
-def start(begun: Start) -> Search:
-    """Return the search; see `base.Method`."""
-    return _Merge(begun)
-
-
 @dataclass(frozen=True)
 class SystemSums:
     """The sums of a system: each total once, or with both signs."""
 
     system: System
-    """Its totals and options."""
     columns: NDArray[np.int64]
     signs: Array
     """The total of each sum, and 1 if less of it is better, else -1. Shape (sums,)."""
@@ -195,6 +189,10 @@ class _Merge:
             else:
                 proven[name] = Tolerance(0.0, part * float(max(most, floor) * (1 + part)))
         return Gap(tolerance, float(merged.proven.max()), proven, boxes, 1.0)
+
+
+start = _Merge
+"""Begin or resume the search; see `base.Method`."""
 
 
 def _nondominated(signed: Array, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:

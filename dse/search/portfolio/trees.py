@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.front import find_distinct_front
 from dse.model.quantity import Array
-from dse.search.portfolio.outer_sum import OuterSum
-from dse.search.portfolio.tolerance_grid import ToleranceGrid
+from dse.search.portfolio.outer_sum import OuterSum, ToleranceGrid
 from dse.search.workers import Threads
 
 _ALONE = Threads()

@@ -74,12 +74,7 @@ def find_advice(
     trades. The resulting designs are feasible and beneficial, and meet the target if the design
     does.
 
-    Parameters
-    ----------
-    points : Points
-        The designs, by variable.
-    before : ndarray, shape (designs, objectives)
-        Their objectives.
+    `before` are the objectives of the designs, of shape (designs, objectives).
     """
     changes, most = list[list[Change]](), limit_values(result)
     size = max(1, _BLOCK // max(1, count_neighbours(study.evaluator.space, most)))
@@ -117,12 +112,7 @@ def describe_no_change(
 ) -> str:
     """Return the objectives that no other value of one variable improves; empty if there is none.
 
-    Parameters
-    ----------
-    changes : sequence of Change
-        The advice for a feasible design; see `find_advice`.
-    before : ndarray, shape (objectives,)
-        Its objectives.
+    `changes` are the advice for a feasible design, and `before` are its objectives.
     """
     evaluator = study.evaluator
     own = [change for change in changes if change.kind == SPACE]
@@ -239,12 +229,7 @@ def find_repairs(
     The nearest feasible value along each variable; if there is none, the nearest pair of values of
     two variables. Distances are fractions of a variable's range, and 1 between options.
 
-    Parameters
-    ----------
-    points : Points
-        The design.
-    before : ndarray, shape (objectives,)
-        Its objectives.
+    `before` are the objectives of the design.
     """
     space = evaluator.space
     most = limit_values(result)
@@ -318,21 +303,11 @@ def _nearest_pair(
 
 @dataclass(frozen=True)
 class Dominance:
-    """The place of a design among the designs of the front.
-
-    Parameters
-    ----------
-    on_front : bool
-        Whether it is one of them.
-    dominated : int
-        The number of designs that dominate it.
-    by : tuple of Change
-        The nearest of these, three at most.
-    """
+    """The place of a design among the designs of the front."""
 
     on_front: bool
-    dominated: int = 0
-    by: tuple[Change, ...] = ()
+    dominated: int = 0  # the number of designs that dominate it
+    by: tuple[Change, ...] = ()  # the nearest of these, three at most
 
     def __str__(self) -> str:
         if self.on_front:
@@ -369,14 +344,8 @@ def find_steps(
 
     The price is the loss per gain: the sum of the fractions by which objectives get worse over the
     sum of those by which they get better. Of equal prices, the smaller change is first. The gain
-    of an objective that is 0 or infinite has no fraction, and there is no step for it.
-
-    Parameters
-    ----------
-    design : int
-        The first design, on the front.
-    among : ndarray of bool, shape (designs of the front,)
-        The designs that count. Without a better design, there is a text only if all count.
+    of an objective that is 0 or infinite has no fraction, and there is no step for it. The designs
+    `among` the front count. Without a better design, there is a text only if all count.
     """
     front, signs, steps = result.front, result.front.signs, dict[str, str]()
     own = front.points[front.designs.index.get_loc(design)]

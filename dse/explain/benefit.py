@@ -21,23 +21,14 @@ def list_benefits(evaluator: Evaluator) -> list[tuple[int, float]]:
 def are_beneficial(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
     """Return which designs are beneficial in at least one objective that declares it.
 
-    Parameters
-    ----------
-    values : ndarray, shape (designs, objectives)
-        Signs as they are.
+    `values` have the shape (designs, objectives), and their signs as they are.
     """
     above = [values[:, i] > break_even for i, break_even in list_benefits(evaluator)]
     return np.logical_or.reduce(above) if above else np.ones(len(values), dtype=bool)
 
 
 def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
-    """Return the values that are too small for a benefit; empty if the design is beneficial.
-
-    Parameters
-    ----------
-    values : ndarray, shape (objectives,)
-        Signs as they are.
-    """
+    """Return the values that are too small for a benefit; empty if the design is beneficial."""
     if are_beneficial(evaluator, values[None]).all():
         return ""
     shown = []
@@ -51,12 +42,7 @@ def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
 def find_useless_designs(evaluator: Evaluator, outcome: Outcome) -> dict[int, str]:
     """Return the values of designs that a looser constraint admits and that are not beneficial.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Of the study.
-    outcome : Outcome
-        Of a search that found nothing feasible.
+    `outcome` is of a search that found nothing feasible.
     """
     tally = outcome.tally
     admitted = np.unique([*tally.admitted.tolist(), tally.nearest])

@@ -21,27 +21,15 @@ _NEARLY_ALL = 0.98  # chosen: the fraction of a time from which its largest part
 
 @dataclass(frozen=True)
 class Part:
-    """One additive part of an output of one design: where the time, or the area, goes.
+    """One additive part of an output of one design: where the time, or the area, goes."""
 
-    Parameters
-    ----------
-    objective : str
-        The objective for whose conditions it was computed (``at``, ``over``), or "" for none.
-    total, name, unit : str
-        The output, its part, and their unit.
-    value, share : float
-        The part [unit] and its share of the total in [0, 1].
-    scenario : str
-        Which of the objective's scenarios, such as ``"granularity = 64 B"``; "" for none.
-    """
-
-    objective: str
+    objective: str  # for whose conditions (``at``, ``over``) it was computed; "" for none
     total: str
     name: str
     unit: str
     value: float
-    share: float
-    scenario: str = ""
+    share: float  # of the total, in [0, 1]
+    scenario: str = ""  # of the objective, such as "granularity = 64 B"
 
 
 class _Parts(NamedTuple):

@@ -46,44 +46,22 @@ _FRESH = "from dse.explain.certification import evaluate_in_process; evaluate_in
 
 @dataclass(frozen=True)
 class Refutation:
-    """The checks that a certificate passed, or the design that refutes it.
+    """The checks that a certificate passed, or the design that refutes it."""
 
-    Parameters
-    ----------
-    tried, feasible : int
-        The number of sampled designs, which may repeat, and the number of feasible ones.
-    design : mapping or None
-        The first design that is better than the front allows, by variable; None if there is none.
-    values : mapping or None
-        Its objectives.
-    of : {"draw", "design"}
-        The kind of the counted objects: the rows of a table are designs, each once.
-    """
-
-    tried: int
+    tried: int  # sampled designs, which may repeat
     feasible: int
-    design: dict[str, Any] | None
-    values: dict[str, float] | None
-    of: str = "draw"
+    design: dict[str, Any] | None  # the first that is better than the front allows, by variable
+    values: dict[str, float] | None  # its objectives
+    of: str = "draw"  # or "design": the rows of a table are designs, each once
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of the test of a certificate.
+    """The outcome of the test of a certificate."""
 
-    Parameters
-    ----------
-    again : int
-        The number of designs that gave the same values again.
-    difference : str
-        The first design that did not; empty if there is none.
-    refutation : Refutation or None
-        The comparison of other designs with the front; None if the certificate claims nothing.
-    """
-
-    again: int
-    difference: str = ""
-    refutation: Refutation | None = None
+    again: int  # designs that gave the same values again
+    difference: str = ""  # the first design that did not
+    refutation: Refutation | None = None  # None if the certificate claims nothing
 
     @property
     def refuted(self) -> bool:
@@ -194,24 +172,17 @@ def evaluate_in_process() -> None:
 def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Refutation:
     """Try to find a feasible design that is better than the front by more than its gap.
 
-    Parameters
-    ----------
-    designs : int
-        The number of samples; for a table or a smaller space, all designs are tried.
-    seed : int
-        The seed of the samples.
+    For a table or a space with fewer designs than `designs`, all designs are tried.
 
     Raises
     ------
     DesignError
         If a model raises.
     """
-    evaluator, gap = study.evaluator, result.certificate.gap
-    if gap is None:
-        raise ValueError("the run gave no certificate, so there is nothing to test")
+    evaluator = study.evaluator
     cover = Cover.empty(len(evaluator.objectives))
     cover = cover.added(result.front.points)
-    common, apart = (gap, 0.0), result.certificate.tolerances
+    common, apart = (result.certificate.gap or 0.0, 0.0), result.certificate.tolerances
     every = [apart.get(o.name, common) for o in evaluator.objectives]
     share, amount = np.maximum(np.array(every, dtype=np.float64), [_ROUNDING, 0.0]).T
     tried, feasible = 0, 0

@@ -114,23 +114,13 @@ def list_settings(
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a change on one objective.
-
-    Parameters
-    ----------
-    objective, unit : str
-        Its name and unit.
-    before, after : float
-        Its value [unit].
-    gain : float
-        The factor by which it gets better; less than 1 if it gets worse.
-    """
+    """The effect of a change on one objective."""
 
     objective: str
     unit: str
     before: float
     after: float
-    gain: float
+    gain: float  # the factor by which it gets better; less than 1 if it gets worse
 
     def __str__(self) -> str:
         shown = f"{word_name(self.objective)} {show_amount(self.after, self.unit)}"
@@ -172,24 +162,10 @@ def compare_objectives(
 
 @dataclass(frozen=True)
 class Change:
-    """Another design in the place of a design.
+    """Another design in the place of a design, with the effect on every objective in order."""
 
-    Parameters
-    ----------
-    settings : tuple of Setting
-        The variables that differ; empty if they are not listed.
-    design : int or None
-        The number of the other design; None if it has none.
-    effects : tuple of Effect
-        The effect on every objective, in the study's order.
-    kind : {"within your space", "catalog entry"}
-        Whether the other design is in the space.
-    beneficial : bool
-        Whether the other design is beneficial; see `dse.explain.targets`.
-    """
-
-    settings: tuple[Setting, ...]
-    design: int | None
+    settings: tuple[Setting, ...]  # the variables that differ; empty if they are not listed
+    design: int | None  # the number of the other design, if it has one
     effects: tuple[Effect, ...]
     kind: Kind = SPACE
     beneficial: bool = True
@@ -239,21 +215,11 @@ def multiply_factors(gains: Array) -> Array:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Designs near other designs.
-
-    Parameters
-    ----------
-    points : Points
-        The designs, by variable.
-    of : ndarray of int, shape (neighbours,)
-        The position of the design that each is a neighbour of.
-    moved : ndarray of int, shape (neighbours,)
-        The position of the variable that differs.
-    """
+    """Designs near other designs, each with the positions of its design and of what differs."""
 
     points: Points
-    of: NDArray[np.int64]
-    moved: NDArray[np.int64]
+    of: NDArray[np.int64]  # the position of the design that each is a neighbour of
+    moved: NDArray[np.int64]  # the position of the variable that differs
 
 
 def limit_values(result: Result) -> int:

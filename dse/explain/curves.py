@@ -32,72 +32,39 @@ Better: TypeAlias = Literal["lower", "higher"] | None
 
 @dataclass(frozen=True)
 class Line:
-    """One quantity along a curve's axis.
-
-    Parameters
-    ----------
-    values : ndarray, shape (points,)
-        Along the axis [unit].
-    low, high : ndarray or None, shape (points,)
-        An interval around it, if models give ``<quantity>_low`` and ``<quantity>_high``.
-    better : {"lower", "higher", None}
-        Which way is better: as the objectives of the quantity say, else as it declares.
-    """
+    """One quantity along a curve's axis; arrays have the shape (points,)."""
 
     quantity: str
     unit: str
     about: str
     values: Array
-    low: Array | None
+    low: Array | None  # of an interval, if models give ``<quantity>_low`` and ``<quantity>_high``
     high: Array | None
-    better: Better = None
+    better: Better = None  # as the objectives of the quantity say, else as it declares
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Quantities of one design along an axis, as the study's ``[[curve]]`` lists them.
-
-    Parameters
-    ----------
-    here : float
-        The design's own place on the axis; NaN if it has none.
-    grid : ndarray, shape (points,)
-        The axis, ascending.
-    log : bool
-        Whether the axis is better drawn in the logarithm.
-    """
+    """Quantities of one design along an axis, as the study's ``[[curve]]`` lists them."""
 
     name: str
     axis: str
     axis_unit: str
     axis_about: str
-    here: float
-    grid: Array
-    log: bool
+    here: float  # the design's own place on the axis; NaN if it has none
+    grid: Array  # the axis, ascending
+    log: bool  # whether the axis is better drawn in the logarithm
     lines: tuple[Line, ...]
 
 
 class BestPoint(NamedTuple):
-    """The best point of a line.
+    """The best point of a line; NaN if no value is finite, or neither way is better."""
 
-    Attributes
-    ----------
-    word : str
-        ``"least"``, ``"greatest"``, or "" if neither way is better.
-    value, at : float
-        The best finite value [unit] and its point on the axis; NaN if no value is finite, or
-        neither way is better.
-    here : float
-        The value at the design [unit]; NaN if it has no place on the axis.
-    edge : bool
-        Whether the point is an end of the axis: a better one may be outside.
-    """
-
-    word: str
+    word: str  # "least", "greatest", or "" if neither way is better
     value: float
     at: float
-    here: float
-    edge: bool
+    here: float  # the value at the design; NaN if it has no place on the axis
+    edge: bool  # whether the point is an end of the axis: a better one may be outside
 
 
 def draw_curves(study: ResolvedStudy, one: Mapping[str, float]) -> tuple[Curve, ...]:
@@ -168,21 +135,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Region:
-    """An interval of the axis, in its unit, on which the same inputs are bottlenecks.
-
-    Parameters
-    ----------
-    label : str
-        Their symbols, such as ``"oC"``.
-    shown : tuple of str
-        The bounds as texts, rounded so that they stay in the axis's domain.
-    """
+    """An interval of the axis, in its unit, on which the same inputs are bottlenecks."""
 
     low: float
     high: float
     inputs: tuple[str, ...]
-    label: str
-    shown: tuple[str, str]
+    label: str  # their symbols, such as "oC"
+    shown: tuple[str, str]  # the bounds as texts, rounded so that they stay in the axis's domain
 
     @property
     def words(self) -> str:
@@ -192,35 +151,20 @@ class Region:
 
 @dataclass(frozen=True)
 class Regions:
-    """The optimization regions of one design for one objective along one axis.
-
-    Parameters
-    ----------
-    objective, condition, axis, axis_unit, unit : str
-        The objective, how scenarios that remain become one number ("" for none), the swept input,
-        and the units of axis and objective.
-    factor, threshold : float
-        The improvement of the inputs (10) and the gain that counts (0.2).
-    grid, base : ndarray, shape (points,)
-        The axis and the objective along it.
-    regions : tuple of Region
-        The axis cut into regions, ascending.
-    worth : float or None
-        The value above which the objective is beneficial, if it has one.
-    """
+    """The optimization regions of one design for one objective along one axis."""
 
     objective: str
-    condition: str
+    condition: str  # how scenarios that remain become one number
     axis: str
     axis_unit: str
-    unit: str
-    factor: float
-    threshold: float
+    unit: str  # of the objective
+    factor: float  # by which inputs improve (10)
+    threshold: float  # the gain that counts (0.2)
     grid: Array
-    base: Array
+    base: Array  # the objective along the axis
     spans: tuple[Span, ...]
-    regions: tuple[Region, ...]
-    worth: float | None = None
+    regions: tuple[Region, ...]  # the axis cut into regions, ascending
+    worth: float | None = None  # the value above which the objective is beneficial, if it has one
 
     @property
     def break_even(self) -> float | None:
@@ -244,15 +188,7 @@ def find_regions(
     A cut-off is where the gain of an improved input crosses the threshold: bracketed on an even
     logarithmic grid, then narrowed to the last bit, all designs and inputs at once.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray, shape (designs,)
-        The quantities that the space sets.
-
-    Returns
-    -------
-    list of Regions
-        One per design.
+    `columns` are the quantities that the space sets, each of shape (designs,).
     """
     sweep = _Sweep.of(evaluator, plan, rule, columns)
     objective, inputs, axis = sweep.objective, sweep.inputs, sweep.axis

@@ -58,25 +58,13 @@ NO_BOTTLENECK = "no single input"
 
 @dataclass(frozen=True)
 class Violation:
-    """A constraint that a design violates, or an objective that has no value for it.
+    """A constraint that a design violates, or an objective that has no value for it."""
 
-    Parameters
-    ----------
-    name, unit : str
-        The constraint, such as ``"utilization <= 0.9"``, and its unit; or the objective.
-    value : float
-        What is bounded; of a relation, by how much its sides differ. NaN if there is none.
-    amount : float
-        By how much it violates the constraint; NaN if there is no value.
-    why : str
-        Why there is no value, in words; empty if it is not known.
-    """
-
-    name: str
+    name: str  # of the constraint, such as "utilization <= 0.9", or of the objective
     unit: str
-    value: float
-    amount: float
-    why: str = ""
+    value: float  # of a relation, by how much its sides differ; NaN if there is none
+    amount: float  # by how much it violates the constraint; NaN if there is no value
+    why: str = ""  # there is no value, in words
 
     def __str__(self) -> str:
         if np.isnan(self.amount):
@@ -87,20 +75,12 @@ class Violation:
 
 @dataclass(frozen=True)
 class ScenarioValue:
-    """The value of an objective's quantity in one of its scenarios.
-
-    Parameters
-    ----------
-    objective, scenario, unit : str
-        The objective, the scenario such as ``"granularity = 64 B"``, and the unit.
-    value : float
-        Before scenarios become one number.
-    """
+    """The value of an objective's quantity in one of its scenarios."""
 
     objective: str
-    scenario: str
+    scenario: str  # such as "granularity = 64 B"
     unit: str
-    value: float
+    value: float  # before scenarios become one number
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,41 +93,26 @@ class Explanation:
         Its number.
     values : dict of str to Any
         Variables (option names and numbers), inputs and objectives, by column name.
-    parts : tuple of Part
-        The parts of the time and the area.
+    parts, regions, curves, scenarios : tuple
+        The parts of the time and the area; the regions and curves of the study; the values of
+        objectives in each scenario.
     sensitivities : tuple of Sensitivity
         Every improvable input against every objective, best gain first.
-    regions : tuple of Regions
-        The regions that the study sweeps.
-    curves : tuple of Curve
-        One for each ``[[curve]]`` of the study.
-    scenarios : tuple of ScenarioValue
-        Of the objectives with several scenarios.
-    violations : tuple of Violation
-        Why it is not feasible; empty if it is.
+    violations, repairs : tuple
+        Why it is not feasible, and the least changes that make it feasible; empty if it is.
     ranking : mapping of str to mapping
         Of a table: the Sobol indices of the variables, by objective.
-    dominance : Dominance or None
-        Its place among the designs of the front; None if it is infeasible.
-    advice : tuple of Change
-        The changes to make: within the space, then other catalog entries. Empty if it is
-        infeasible.
+    dominance, advice, missing_benefit, target
+        Of a feasible design: its place among the designs of the front, the changes to make, why it
+        is not beneficial, and whether it meets the target.
     no_change : str
         The objectives that no other value of one variable improves, or why there is no repair.
-    repairs : tuple of Change
-        The least changes that make an infeasible design feasible.
     limits : str
         The largest parts of its times.
-    missing_benefit : str
-        Why it is not beneficial, if it is not; see `dse.explain.targets`.
-    target : str
-        Whether a feasible design meets the target; empty if the study has none.
     robustness : DesignRobustness or None
         Its robustness against uncertain inputs; None if no input is uncertain.
-    objectives : tuple of str
-        The names of the study's objectives.
-    units : mapping of str to str
-        The units of the values, by name.
+    objectives, units
+        The names of the study's objectives, and the units of values by name.
     """
 
     design: int
@@ -262,17 +227,12 @@ def explain(
     numbers: Sequence[int],
     robustness: Robustness | None = None,
 ) -> list[Explanation]:
-    """Explain designs.
+    """Explain designs; the first few get regions and curves.
 
     Parameters
     ----------
-    study : ResolvedStudy
-        The study.
-    result : Result
-        Its result.
     numbers : sequence of int
-        Design numbers: kept ones, or any of an enumerated space. The first few get
-        regions and curves.
+        Design numbers: kept ones, or any of an enumerated space.
     robustness : Robustness, optional
         Their robustness against uncertain inputs, if it is known.
 
@@ -418,10 +378,7 @@ def list_violations(
 ) -> tuple[Violation, ...]:
     """Return the violations of one design, with reasons if its columns are given.
 
-    Parameters
-    ----------
-    amounts : ndarray, shape (designs, constraints)
-        The amounts by which the designs violate each constraint.
+    `amounts`, of shape (designs, constraints), are those by which designs violate constraints.
     """
 
     def why(names: Sequence[str], conditions: Conditions) -> str:

@@ -22,41 +22,21 @@ _MAX_VALUES = 48  # of a variable, for a readable slice
 
 
 class Slice(NamedTuple):
-    """Designs that differ from a design in one variable, with the design itself.
-
-    Attributes
-    ----------
-    variable : str
-        The variable that differs.
-    values : ndarray, shape (values,)
-        Its values in ascending order, or its options in the order of the study.
-    objectives : ndarray, shape (values, objectives)
-        NaN where a model raises.
-    feasible : ndarray of bool, shape (values,)
-        Which designs are feasible.
-    """
+    """Designs that differ from a design in one variable, with the design itself."""
 
     variable: str
-    values: NDArray[Any]
-    objectives: Array
+    values: NDArray[Any]  # in ascending order; options in the order of the study
+    objectives: Array  # (values, objectives), NaN where a model raises
     feasible: NDArray[np.bool_]
 
 
 def find_slices(
     study: ResolvedStudy, result: Result, numbers: Sequence[int]
 ) -> dict[int, list[Slice]]:
-    """Return the slices through designs, a slice per variable that has other values.
+    """Return by number the slices through designs, a slice per variable that has other values.
 
-    Parameters
-    ----------
-    numbers : sequence of int
-        The numbers of the designs.
-
-    Returns
-    -------
-    dict of int to list of Slice
-        By number. The slices need at most about as many evaluations as the search; a slow model has
-        them for the first designs only.
+    The slices need at most about as many evaluations as the search; a slow model has them for the
+    first designs only.
     """
     evaluator, space = study.evaluator, study.evaluator.space
     if not len(numbers) or not space.variables:

@@ -114,10 +114,7 @@ def find_limits(
 ) -> Limits | None:
     """Return the limits near the recommended design and near the best of each objective.
 
-    Parameters
-    ----------
-    thorough : bool
-        Whether designs of a large space are evaluated again, for the prices.
+    If it is `thorough`, designs of a large space are evaluated again, for the prices.
     """
     evaluator, front = ignore_errors(study.evaluator), result.front
     space, constraints = evaluator.space, evaluator.constraints

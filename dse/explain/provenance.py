@@ -22,12 +22,7 @@ from dse.evaluate.table_space import TableSpace
 from dse.explain.benefit import main_objective
 from dse.explain.limits import Limits
 from dse.explain.robustness import select_candidates
-from dse.explain.switch_points import (
-    SwitchPoints,
-    Varied,
-    input_range,
-    vary_inputs,
-)
+from dse.explain.switch_points import SwitchPoints, Varied, input_range, vary_inputs
 from dse.model.quantity import Array
 from dse.model.section import Section, Table
 from dse.model.values import join_words, json_value, show, show_amount, show_percent, word_name
@@ -54,24 +49,12 @@ _HOW = (
 
 @dataclass(frozen=True)
 class RangeEffect:
-    """An objective of the recommended design while an input takes the bounds of its range.
-
-    Parameters
-    ----------
-    objective : Objective
-        The objective.
-    own : float
-        Its value with all inputs as they are.
-    ends : (float, float)
-        Its values at both bounds.
-    feasible : (bool, bool)
-        Whether the design is feasible there.
-    """
+    """An objective of the recommended design while an input takes the bounds of its range."""
 
     objective: Objective
-    own: float
-    ends: tuple[float, float]
-    feasible: tuple[bool, bool]
+    own: float  # its value with all inputs as they are
+    ends: tuple[float, float]  # its values at both bounds
+    feasible: tuple[bool, bool]  # whether the design is feasible there
 
     @property
     def change(self) -> float:
@@ -91,29 +74,15 @@ class RangeEffect:
 class Check:
     """An input value that may be off, and what that does.
 
-    Parameters
-    ----------
-    given : StudyInput
-        The input value.
-    ends : (float, float)
-        The bounds of its range, in its unit.
-    law : str
-        The range as the study gives it. Empty if it does not: then the input value is halved and
-        doubled.
-    shift : float
-        The front shift at the worse bound; see `front_distance`.
-    objective : str
-        The objective that it changes most; empty if it changes none of a design on the front.
-    effects : tuple of RangeEffect
-        The objectives of the recommended design at both bounds, the main one first; empty if
-        nothing is recommended.
+    `effects` are the objectives of the recommended design at both bounds, the main one first; empty
+    if nothing is recommended.
     """
 
     given: StudyInput
-    ends: tuple[float, float]
-    law: str
-    shift: float
-    objective: str
+    ends: tuple[float, float]  # the bounds of its range, in its unit
+    law: str  # the range as the study gives it; if "", the input value is halved and doubled
+    shift: float  # the front shift at the worse bound; see `front_distance`
+    objective: str  # that it changes most; "" if it changes none of a design on the front
     effects: tuple[RangeEffect, ...] = ()
 
     @property
@@ -143,11 +112,6 @@ def check_assumptions(
     study: ResolvedStudy, result: Result, recommended: int | None = None
 ) -> tuple[Check, ...]:
     """Return the inputs that may be off, by falling front shift.
-
-    Parameters
-    ----------
-    recommended : int, optional
-        The design that is recommended.
 
     Raises
     ------
@@ -253,12 +217,8 @@ def front_distance(before: Array, after: Array) -> float:
     What a point lacks against another is the greatest share, over the objectives, by which it is
     worse: their difference over the greater of both sizes. Each point of one front is compared with
     that point of the other to which it lacks least, or which lacks least to it, as in the modified
-    inverted generational distance (IGD+; Ishibuchi et al. 2015), in shares. 0 for equal fronts.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (points, objectives)
-        Less is better. 1 is returned if one of them has no points, 0 if neither has.
+    inverted generational distance (IGD+; Ishibuchi et al. 2015), in shares. 0 for equal fronts, and
+    1 if only one has points. Less is better, and the shapes are (points, objectives).
     """
     if not len(before) or not len(after):
         return float(len(before) != len(after))
@@ -266,19 +226,12 @@ def front_distance(before: Array, after: Array) -> float:
 
 
 def _lack(wanted: Array, had: Array) -> Array:
-    """Return what each wanted point lacks where others were had: that to the nearest of them.
-
-    Nothing, if it is one of them.
-    """
-    there = {*map(tuple, had.tolist())}
-    rows = np.array([k for k, one in enumerate(map(tuple, wanted.tolist())) if one not in there])
-    found = np.zeros(len(wanted))
-    if len(rows):
-        worst = np.zeros((len(rows), len(had)))
-        for one, other in zip(wanted[rows].T, had.T, strict=True):  # an objective: fewer at once
-            np.maximum(worst, relative_change(one[:, None], other[None]), out=worst)
-        found[rows] = worst.min(axis=1)
-    return found
+    """Return what each wanted point lacks against the nearest of other points."""
+    worst = np.zeros((len(wanted), len(had)))
+    for one, other in zip(wanted.T, had.T, strict=True):  # an objective: fewer at once
+        np.maximum(worst, relative_change(one[:, None], other[None]), out=worst)
+    lacks: Array = worst.min(axis=1)
+    return lacks
 
 
 def relative_change(before: Array, after: Array) -> Array:
@@ -300,21 +253,11 @@ def relative_change(before: Array, after: Array) -> Array:
 
 @dataclass(frozen=True)
 class InputProvenance:
-    """The input values of a result, and what to check first.
-
-    Parameters
-    ----------
-    inputs : tuple of StudyInput
-        All input values of the result.
-    checks : tuple of Check
-        Inputs that may be off, by falling front shift; empty if models did not run.
-    changes : tuple of SwitchPoints and Limits
-        The values of inputs and limits at which the recommendation changes, if they are known.
-    """
+    """The input values of a result, and what to check first."""
 
     inputs: tuple[StudyInput, ...]
-    checks: tuple[Check, ...] = ()
-    changes: tuple[SwitchPoints | Limits, ...] = ()
+    checks: tuple[Check, ...] = ()  # by falling front shift; empty if models did not run
+    changes: tuple[SwitchPoints | Limits, ...] = ()  # of the recommendation, if they are known
 
     @property
     def provenances(self) -> dict[Provenance, int]:

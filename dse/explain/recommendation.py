@@ -62,31 +62,17 @@ RECOMMENDED, NEAREST = "recommended", "nearest"
 class Selection:
     """The designs that an answer names, and from which they were selected.
 
-    Parameters
-    ----------
-    design : int
-        The number of the recommended design, or of the nearest if none is beneficial.
-    role : {"recommended", "nearest"}
-        Which of both it is.
-    row : int
-        Its row on the front.
-    beneficial, meets : ndarray of bool, shape (designs of the front,)
-        Which designs are beneficial, and which meet the target; all if there is none.
-    least : Objective or None
-        The objective whose best value among designs that meet the target is recommended.
-    equal : int
-        How many distinct designs have this value.
-    runners_up : mapping of str to (int, Objective)
-        By role, such as ``"highest speedup"``: the number, and the objective.
+    `beneficial` and `meets` tell for each design of the front whether it is beneficial, and whether
+    it meets the target, if there is one.
     """
 
-    design: int
-    role: str
-    row: int
+    design: int  # the number of the recommended design, or of the nearest if none is beneficial
+    role: str  # RECOMMENDED or NEAREST
+    row: int  # on the front
     beneficial: NDArray[np.bool_]
     meets: NDArray[np.bool_]
-    least: Objective | None = None
-    equal: int = 1
+    least: Objective | None = None  # its best value among designs that meet the target is best
+    equal: int = 1  # how many distinct designs have this value
     runners_up: Mapping[str, tuple[int, Objective]] = field(default_factory=dict)
 
     @property
@@ -124,12 +110,8 @@ def select_recommended(
 ) -> int | None:
     """Return the row that is recommended of feasible designs; None if none is good enough.
 
-    Parameters
-    ----------
-    points : ndarray, shape (designs, objectives)
-        Signed: lower is better. They need not be the values of the result.
-    allowed : ndarray of bool, shape (designs,)
-        Which designs have no excluded option.
+    `points`, of shape (designs, objectives), are signed: lower is better. They need not be the
+    values of the result. `allowed` tells which designs have no excluded option.
     """
     rows = np.flatnonzero(is_nondominated(points))
     among = np.logical_and(*_accepted(study, result, points[rows])) & allowed[rows]
@@ -194,19 +176,12 @@ def named_designs(study: ResolvedStudy, result: Result) -> list[int]:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """One design in words.
+    """One design in words, by label.
 
-    Parameters
-    ----------
-    design : int
-        Its number.
-    role : str
-        ``"recommended"``; ``"nearest"`` to the target or a benefit, if no design has both; or the
-        objective in which it is best, such as ``"highest speedup"``.
-    fields : mapping of str to str
-        By label: the variables (of a runner-up, those that differ), the objectives, the reason, the
-        largest parts of its time, its bottleneck, the first change within the space, and the best
-        catalog entry.
+    The fields are the variables (of a runner-up, those that differ), the objectives, the reason,
+    the largest parts of its time, its bottleneck, the first change within the space, and the best
+    catalog entry. The role is RECOMMENDED, NEAREST to the target or a benefit, or the objective in
+    which the design is best, such as ``"highest speedup"``.
     """
 
     design: int
@@ -231,15 +206,13 @@ class Answer:
     steps : mapping of str to str
         By wanted improvement: the design with the lowest price that is a tenth better.
     confidence : mapping of str to str
-        By label: the robustness of the recommended design if inputs are uncertain, the provenance
-        of the input values, and those to check before building.
+        By label: the robustness of the recommended design, and the provenance of the input values.
     warnings : tuple of str
         The values and catalog entries of the study that are probably wrong.
     idle : tuple of str
         The variables without effect on the first design; its description leaves them out.
     switch_label : {"Changes at", "Beneficial at", "Met at"}
-        The question that switch points answer: where another design is recommended, where one is
-        beneficial, or where one meets the target and all bounds.
+        The question that switch points answer.
     """
 
     verdict: str
@@ -279,15 +252,7 @@ def make_answer(
     explanations: Sequence[Explanation] = (),
     inputs: InputProvenance | None = None,
 ) -> Answer:
-    """Return the answer of a result.
-
-    Parameters
-    ----------
-    explanations : sequence of Explanation
-        Of some designs: only these get limits and changes.
-    inputs : InputProvenance, optional
-        The provenance of the input values.
-    """
+    """Return the answer of a result; only explained designs get limits and changes."""
     selection = select_designs(study, result)
     if selection is None:
         verdict = "No design is on the front: none that was evaluated is feasible."
@@ -388,10 +353,7 @@ def _describe_no_accelerator(
 ) -> str:
     """Return the objectives without an accelerator, as models declare them.
 
-    Parameters
-    ----------
-    explained : bool
-        Whether models may run, for the times of the host.
+    Models run for the times of the host only if designs are `explained`.
     """
     evaluator = fix_at_middles(study.evaluator)
     if text := describe_nothing_built(study):
@@ -519,19 +481,7 @@ def explain_most_important(
     """Explain the recommended, Nash and best designs, and an even sample of the others.
 
     The sample has as many designs as take half of the evaluations of the search. That depends on
-    counts only, so it is the same on a busy machine.
-
-    Parameters
-    ----------
-    most : int
-        The size of the sample at most; 0 for no explanation at all.
-
-    Returns
-    -------
-    list of Explanation
-        Of those designs.
-    Robustness
-        The robustness of these and other designs against uncertain inputs.
+    counts only, so it is the same on a busy machine. If it has none (`most`), nothing is explained.
 
     Raises
     ------
@@ -557,12 +507,8 @@ def assess_inputs(
 ) -> InputProvenance:
     """Return the provenance of the inputs of a result, and which to check first.
 
-    Parameters
-    ----------
-    effort : bool
-        Whether models run; else no input is changed.
-    thorough : bool
-        Whether switch points are searched in a large space too.
+    Without `effort`, no model runs. If it is `thorough`, switch points are searched in a large
+    space too.
 
     Raises
     ------

@@ -50,18 +50,8 @@ def sobol_indices(inputs: Mapping[str, Array], values: Array) -> dict[str, float
 
     The index (Sobol 1993) is estimated from the samples themselves, by an analysis of variance:
     samples are grouped along the input, and the variance between the means of groups, less the
-    part of chance, is compared with the whole.
-
-    Parameters
-    ----------
-    inputs : mapping of str to ndarray, shape (samples,)
-    values : ndarray, shape (samples,)
-        Samples without a finite value are left out.
-
-    Returns
-    -------
-    dict of str to float
-        The largest first; empty if the values do not vary.
+    part of chance, is compared with the whole. Samples without a finite value are left out. The
+    largest index comes first; there is none if the values do not vary.
     """
     known = np.isfinite(values)
     y = values[known]
@@ -139,21 +129,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Box:
-    """Where something fails: a few inputs, each between two numbers.
+    """Where something fails: a few inputs, each between two numbers."""
 
-    Parameters
-    ----------
-    sides : tuple of Side
-        The inputs that matter.
-    density : float
-        The share of the samples in the box that fail.
-    coverage : float
-        The share of all that fail that is in it.
-    """
-
-    sides: tuple[Side, ...]
-    density: float
-    coverage: float
+    sides: tuple[Side, ...]  # the inputs that matter
+    density: float  # the fraction of the samples in the box that fail
+    coverage: float  # the fraction of all that fail that is in it
 
 
 def find_failure_box(
@@ -163,12 +143,7 @@ def find_failure_box(
 
     Found by peeling (PRIM; Friedman and Fisher 1999): the end of one input whose removal raises
     the share that fails most is cut off, a tenth of the samples at a time; then each side without
-    which the share is as high is left out.
-
-    Parameters
-    ----------
-    inputs : mapping of str to (str, ndarray)
-        By name: unit, and values (samples,).
+    which the share is as high is left out. `inputs` are the unit and the values of each.
     """
     if not fails.any() or fails.all():
         return None
@@ -241,36 +216,20 @@ def _pasted(
 class DesignRobustness:
     """The robustness of one design.
 
-    Parameters
-    ----------
-    samples : int
-        The number of samples without the corners of intervals.
-    chance : float
-        The fraction of them in which the design is feasible and on the front.
-    verdict : {"certainly", "possibly", "never"}
-        Whether it is on the front in all samples, corners included, in some or in none.
-    interval : bool
-        Whether all that is uncertain is intervals: a fraction of samples is then no chance.
-    regrets : mapping of str to float
-        By objective: the fraction by which it is worse, in the worst sample, than a
-        design that is no worse in any other; infinite if it is infeasible in a sample.
-    of : str
-        What the indices explain: ``""`` for whether the design is on the front, or the objective
-        that varies most.
-    indices : mapping of str to float
-        By uncertain input: its first-order Sobol index.
-    fails : Box or None
-        Where the design is not feasible and on the front.
+    The verdict is "certainly", "possibly" or "never": whether the design is on the front in all
+    samples, corners of intervals included, in some or in none. The regret in an objective is the
+    fraction by which it is worse, in the worst sample, than a design that is no worse in any other
+    objective; it is infinite if the design is infeasible in a sample.
     """
 
-    samples: int
-    chance: float
+    samples: int  # without the corners of intervals
+    chance: float  # the fraction of them in which the design is feasible and on the front
     verdict: str
-    interval: bool
+    interval: bool  # whether all that is uncertain is intervals: a fraction is then no chance
     regrets: Mapping[str, float]
-    of: str
-    indices: Mapping[str, float]
-    fails: Box | None
+    of: str  # what indices explain: the objective that varies most; "" for being on the front
+    indices: Mapping[str, float]  # the first-order Sobol index of each uncertain input
+    fails: Box | None  # where the design is not feasible and on the front
 
     @property
     def fields(self) -> dict[str, str]:
@@ -303,31 +262,18 @@ def _percent(fraction: float) -> str:
 
 @dataclass(frozen=True)
 class Robustness:
-    """The robustness of designs that are compared with each other in every sample.
-
-    Parameters
-    ----------
-    designs : mapping of int to DesignRobustness
-        By number: designs of the front, designs near it, and designs that the user named.
-    samples : int
-        Of the uncertain inputs, corners of intervals included.
-    """
+    """The robustness of designs, by number, that are compared with each other in every sample."""
 
     designs: Mapping[int, DesignRobustness] = field(default_factory=dict)
-    samples: int = 0
+    samples: int = 0  # of the uncertain inputs, corners of intervals included
 
 
 def assess_robustness(
     study: ResolvedStudy, result: Result, numbers: Sequence[int] = (), points: Points | None = None
 ) -> Robustness:
-    """Return how far the designs of a front hold, those near it, and some others.
+    """Return how far the designs of a front hold, those near it, and some others by number.
 
-    Parameters
-    ----------
-    numbers : sequence of int
-        Designs that were asked for.
-    points : Points, optional
-        What they are; looked up in the result if it is not given.
+    The result knows their `points` if they are not given.
 
     Raises
     ------

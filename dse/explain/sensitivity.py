@@ -27,25 +27,6 @@ class Sensitivity:
     """The effect of improving one input, alone, on one objective of one design.
 
     It is no advice: no design and no catalog entry needs to have the improved value.
-
-    Parameters
-    ----------
-    objective : str
-        Name of the objective.
-    input, symbol, unit : str
-        The input.
-    value, improved : float
-        The input before and after the improvement [unit].
-    before, after : float
-        The objective before and after.
-    gain : float
-        The factor by which the objective gets better (1 = not at all).
-    bottleneck : bool
-        Whether the gain reaches the threshold.
-    shown : tuple of str
-        `value` and `improve_input` as texts, rounded so that they stay in the input's domain.
-    set_by : str
-        Who sets the input: ``"variable"``, ``"selected engine"`` or ``"study"``.
     """
 
     objective: str
@@ -54,12 +35,12 @@ class Sensitivity:
     unit: str
     value: float
     improved: float
-    before: float
+    before: float  # of the objective
     after: float
-    gain: float
-    bottleneck: bool
-    shown: tuple[str, str]
-    set_by: str = STUDY
+    gain: float  # the factor by which the objective gets better
+    bottleneck: bool  # whether the gain reaches the threshold
+    shown: tuple[str, str]  # both values of the input, rounded so that they stay in its domain
+    set_by: str = STUDY  # VARIABLE, STUDY, or such as "selected engine"
 
     @property
     def label(self) -> str:
@@ -81,20 +62,15 @@ def find_sensitivities(
 ) -> list[tuple[Sensitivity, ...]]:
     """Return every improvable input against every objective, the best gain first.
 
-    The inputs of variables come first, then of selected entries, then of the study.
+    The inputs of variables come first, then of selected entries, then of the study. The gain is NaN
+    if a model raises for the improved input: only designs of the space are promised to work.
 
     Parameters
     ----------
     columns : mapping of str to ndarray, shape (designs,)
-        What the space sets.
+        The quantities that the space sets.
     before : ndarray, shape (designs, objectives)
         The objectives as they are.
-
-    Returns
-    -------
-    list of tuple of Sensitivity
-        One tuple a design. The gain is NaN if a model raises for the improved input: only
-        designs of the space are promised to work.
     """
     count = len(before)
     model_graph, owners = evaluator.model_graph, evaluator.space.quantities()

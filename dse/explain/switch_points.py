@@ -92,12 +92,8 @@ def input_range(
     """Return the bounds of an input value's range, and its text in the study; empty if it has none.
 
     None if it is neither assumed nor uncertain and has no range, or if it cannot be halved and
-    doubled: a file, 0, a selector, a flag, a count or an exponent.
-
-    Parameters
-    ----------
-    wide : bool
-        Whether the range of a value of any provenance includes a tenth and ten times it.
+    doubled: a file, 0, a selector, a flag, a count or an exponent. A `wide` range is of a value of
+    any provenance, and includes a tenth and ten times it.
     """
     if given.kernels and given.variable:  # of an entry that a kernel may have
         return None
@@ -173,10 +169,8 @@ def vary_inputs(
     plain = [_as_range(g, ends) for g, ends in inputs if not g.kernels and not _is_clock(g)]
     values = _vary(study.evaluator, plain, points)
     for given, ends in inputs:
-        if given.kernels:
-            yield _vary_kernels(study, given, ends, points)
-            continue
-        yield _vary_clock(study, points, ends) if _is_clock(given) else next(values)
+        whole = given.kernels or _is_clock(given)
+        yield _vary_study(study, given, ends, points) if whole else next(values)
 
 
 def _vary(
@@ -206,52 +200,49 @@ def _evaluated(evaluator: Evaluator, points: Points) -> Varied:
     return evaluate_samples(evaluator, evaluator.space.columns(points), count)
 
 
-def _vary_kernels(
+def _vary_study(
     study: ResolvedStudy, given: StudyInput, ends: tuple[float, ...], points: Points
 ) -> Varied | None:
-    """Return the values of designs at other values of an input of kernels.
+    """Return the values of designs in studies with other values of an input."""
+    parts = [_evaluated(fix_at_middles(study.evaluator), points)]
+    try:
+        for end in ends:
+            if given.kernels:
+                parts.append(_at_kernel_value(study, given, end, points))
+            else:
+                parts.append(_at_clock(study, end, points))
+    except (InputError, ModelError):
+        return None
+    values, holds = zip(*parts, strict=True)
+    return np.concatenate(values), np.concatenate(holds)
+
+
+def _at_kernel_value(study: ResolvedStudy, given: StudyInput, end: float, points: Points) -> Varied:
+    """Return the values of designs at another value of an input of kernels.
 
     A design with an option that is dominated there is infeasible: no system needs it.
     """
     kernels, labels = study.kernels, study.evaluator.space.labels(points)
     if kernels is None:
         raise AssertionError("a study without kernels has no inputs of kernels")
-    parts = [_evaluated(fix_at_middles(study.evaluator), points)]
-    for end in ends:
-        try:
-            other = kernels.vary(study.evaluator, given.kernels, given.name, end)
-            same, known = {}, np.ones(len(next(iter(points.values()))), dtype=bool)
-            for key, variable in other.space.variables.items():
-                names = {name: k for k, name in enumerate(getattr(variable, "names", ()))}
-                places = np.array([names.get(str(option), -1) for option in labels[key]])
-                known &= places >= 0
-                same[key] = np.maximum(places, 0)
-            values, holds = _evaluated(other, same)
-        except (InputError, ModelError):
-            return None
-        parts.append((values, holds & known))
-    return _joined(parts)
+    other = kernels.vary(study.evaluator, given.kernels, given.name, end)
+    same, known = {}, np.ones(len(next(iter(points.values()))), dtype=bool)
+    for key, variable in other.space.variables.items():
+        names = {name: k for k, name in enumerate(getattr(variable, "names", ()))}
+        places = np.array([names.get(str(option), -1) for option in labels[key]])
+        known &= places >= 0
+        same[key] = np.maximum(places, 0)
+    values, holds = _evaluated(other, same)
+    return values, holds & known
 
 
-def _joined(parts: Sequence[Varied]) -> Varied:
-    """Return the values of designs at several values of an input."""
-    values, holds = zip(*parts, strict=True)
-    return np.concatenate(values), np.concatenate(holds)
-
-
-def _vary_clock(study: ResolvedStudy, points: Points, ends: tuple[float, ...]) -> Varied | None:
+def _at_clock(study: ResolvedStudy, clock: float, points: Points) -> Varied:
     """Return the values of designs at another clock: times in seconds are read again."""
-    inputs = study.content.get("inputs", {})
-    parts = [_evaluated(fix_at_middles(study.evaluator), points)]
-    for end in ends:
-        try:
-            other = rewrite_study(study, {**study.content, "inputs": {**inputs, "clock": end}})
-            mine, own = study.evaluator.space.variables, other.evaluator.space.variables
-            same = {n: own[n].from_unit(mine[n].to_unit(v)) for n, v in points.items()}
-            parts.append(_evaluated(fix_at_middles(other.evaluator), same))
-        except (InputError, ModelError):
-            return None
-    return _joined(parts)
+    inputs = {**study.content.get("inputs", {}), "clock": clock}
+    other = rewrite_study(study, {**study.content, "inputs": inputs})
+    mine, own = study.evaluator.space.variables, other.evaluator.space.variables
+    same = {n: own[n].from_unit(mine[n].to_unit(v)) for n, v in points.items()}
+    return _evaluated(fix_at_middles(other.evaluator), same)
 
 
 # Switch points -------------------------------------------------------------------------------

@@ -34,36 +34,18 @@ _MAX_SUMS = 100_000  # sums of a search that is repeated for each limit
 
 @dataclass(frozen=True)
 class KernelAnswer:
-    """One kernel of a design.
-
-    Parameters
-    ----------
-    kernel, option : str
-        The kernel, and how it is built.
-    values, on_host : mapping of str to float
-        By total: the amount that it adds, and the amount without an engine.
-    fractions : mapping of str to float
-        By total: its fraction of the sum; left out if the sum is 0.
-    reason : str
-        Why it is not built; empty if it is built.
-    """
+    """One kernel of a design."""
 
     kernel: str
-    option: str
-    values: Mapping[str, float]
-    on_host: Mapping[str, float]
-    fractions: Mapping[str, float]
-    reason: str = ""
+    option: str  # how it is built
+    values: Mapping[str, float]  # by total: the amount that it adds
+    on_host: Mapping[str, float]  # by total: the amount without an engine
+    fractions: Mapping[str, float]  # by total: its fraction of the sum; left out if the sum is 0
+    reason: str = ""  # why it is not built
 
 
 def answer_kernels(study: ResolvedStudy, design: Mapping[str, object]) -> list[KernelAnswer]:
-    """Return the kernels of a design; nothing if the study is not of a system.
-
-    Parameters
-    ----------
-    design : mapping of str to object
-        Its columns: the option of each kernel.
-    """
+    """Return the kernels of a design, given by its columns; nothing without a system."""
     evaluator = study.evaluator
     system = find_system(evaluator)
     if system is None:

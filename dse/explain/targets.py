@@ -24,9 +24,7 @@ from dse.evaluate.target import (
     read_bound,
     read_target,
 )
-from dse.explain.benefit import (
-    are_beneficial,
-)
+from dse.explain.benefit import are_beneficial
 from dse.explain.changes import (
     Neighbours,
     describe_design,
@@ -188,15 +186,7 @@ def _bound_obstacles(
 
 
 def describe_target(evaluator: Evaluator, target: Target | None, values: Array) -> str:
-    """Return whether a feasible design meets a target, with the values that miss it.
-
-    Parameters
-    ----------
-    target : Target or None
-        The text is empty if it is None.
-    values : ndarray, shape (objectives,)
-        Signs as they are.
-    """
+    """Return whether a feasible design meets a target, with the values that miss it."""
     if target is None:
         return ""
     own = dict(zip((o.name for o in evaluator.objectives), values.tolist(), strict=True))
@@ -222,10 +212,7 @@ def meets_bounds(
 ) -> NDArray[np.bool_]:
     """Return which designs meet all bounds.
 
-    Parameters
-    ----------
-    values : ndarray, shape (designs, objectives)
-        Signs as they are.
+    `values` have the shape (designs, objectives), and their signs as they are.
     """
     names = [o.name for o in objectives]
     meets = np.ones(len(values), dtype=bool)
@@ -289,12 +276,8 @@ def find_nearest(
     It is the design whose largest miss is smallest, as a fraction of the bound; for a bound of 0,
     in the bound's unit. Of equals, it is the one with the largest Nash product.
 
-    Parameters
-    ----------
-    points : ndarray, shape (designs, objectives)
-        A front, signed: lower is better.
-    allowed : ndarray of bool, shape (designs,)
-        Which designs it may be; all, if it is none.
+    `points`, of shape (designs, objectives), are signed: lower is better. If no design is
+    `allowed`, all are.
     """
     names, missed = [o.name for o in objectives], np.zeros(len(points))
     for bound in bounds:
@@ -314,14 +297,8 @@ def find_best(
 ) -> tuple[int, int]:
     """Return the row of some designs that is best in an objective, and how many equal it.
 
-    Of distinct equals, the one with the largest Nash product.
-
-    Parameters
-    ----------
-    points : ndarray, shape (designs, objectives)
-        A front, signed: lower is better.
-    among : ndarray of bool, shape (designs,)
-        Which designs it may be; all, if it is none.
+    Of distinct equals, the one with the largest Nash product. `points` as for `find_nearest`; if no
+    design is `among` them, all are.
     """
     values = points[:, [o.name for o in objectives].index(objective.name)]
     among = among if among.any() else np.ones(len(points), dtype=bool)

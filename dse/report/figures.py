@@ -97,14 +97,8 @@ def _before(result: Result, across: ColumnLooks, up: ColumnLooks) -> dict[str, A
 def sweep_figure(name: str, table: pd.DataFrame, objectives: Sequence[tuple[str, str]]) -> Figure:
     """Return what the runs along an input found, a plot for each objective.
 
-    Parameters
-    ----------
-    name : str
-        The input.
-    table : DataFrame
-        Columns ``best X`` and ``nash X`` for each objective X, one row a value of the input.
-    objectives : sequence of (str, str)
-        Names and units.
+    The table has the columns ``best X`` and ``nash X`` for each objective X, and a row per value of
+    the input. Objectives are names and units.
     """
     figure = make_subplots(rows=max(len(objectives), 1), shared_xaxes=True, vertical_spacing=0.04)
     figure.update_layout(template="plotly_white", height=120 + 220 * len(objectives))

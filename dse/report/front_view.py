@@ -30,29 +30,16 @@ _OTHERS = 4_000  # dominated designs, to show how they lie
 
 
 class DrawnDesigns(NamedTuple):
-    """The designs in pictures.
+    """The designs in pictures."""
 
-    Attributes
-    ----------
-    designs : DataFrame
-        Designs of the front first, by number, then a sample of the other feasible ones and the
-        explained designs.
-    front : int
-        How many are of the front.
-    total : int
-        How many designs the front has.
-    nash : int or None
-        The row of the front's Nash design; None if there is no front, or one objective.
-    """
-
-    designs: pd.DataFrame
-    front: int
-    total: int
-    nash: int | None
+    designs: pd.DataFrame  # of the front by number, then other feasible and explained ones
+    front: int  # how many are of the front
+    total: int  # how many designs the front has
+    nash: int | None  # the row of the Nash design; None without a front, or for one objective
 
 
 def choose_designs(
-    result: Result, explained: Collection[int] = (), most: int | None = None
+    result: Result, explained: Collection[int] = (), most: int = MOST
 ) -> DrawnDesigns:
     """Choose the designs to draw.
 
@@ -62,10 +49,9 @@ def choose_designs(
     ----------
     explained : collection of int
         Numbers of designs to include in any case.
-    most : int, optional
-        Designs of the front to hold; `MOST` if it is not given.
+    most : int
+        Designs of the front to hold.
     """
-    most = MOST if most is None else most
     on_front = result.designs["on_front"].to_numpy(bool)
     wanted = result.designs.index.isin(list(explained))
     front = np.flatnonzero(on_front)
@@ -93,50 +79,22 @@ def list_best(result: Result) -> list[int | None]:
 
 
 class ColumnLooks(NamedTuple):
-    """The looks of a column.
-
-    Attributes
-    ----------
-    name, role, about : str
-        Of the column.
-    unit : str
-        The base unit; "" for options.
-    title : str
-        Name and unit with the prefix that suits most values.
-    axis : str
-        The same, and which way is better.
-    scale : float
-        What a value in the base unit is divided by.
-    log : bool
-        Whether the axis is logarithmic at first.
-    color_log : bool
-        Whether colours follow the logarithm: they say more so already over one decade.
-    infinite : str
-        What an infinite value is called.
-    number : bool
-        Whether it holds numbers; options else.
-    decimals : int or None
-        How many decimals align the front's values in the shown unit; None if none do.
-    scales : tuple of (Scale or None, Scale or None)
-        Linear and logarithmic; None if the column has none.
-    values : ndarray, shape (designs,)
-        In the base unit, or options.
-    """
+    """The looks of a column."""
 
     name: str
     role: str
     about: str
-    unit: str
-    title: str
-    axis: str
-    scale: float
-    log: bool
-    color_log: bool
-    infinite: str
-    number: bool
-    decimals: int | None
-    scales: tuple[Scale | None, Scale | None]
-    values: NDArray[Any]
+    unit: str  # the base unit; "" for options
+    title: str  # name and unit with the prefix that suits most values
+    axis: str  # the same, and which way is better
+    scale: float  # what a value in the base unit is divided by
+    log: bool  # whether the axis is logarithmic at first
+    color_log: bool  # whether colours follow the logarithm: so they say more over one decade
+    infinite: str  # what an infinite value is called
+    number: bool  # whether it holds numbers; options else
+    decimals: int | None  # that align the front's values in the shown unit; None if none do
+    scales: tuple[Scale | None, Scale | None]  # linear and logarithmic; None if it has none
+    values: NDArray[Any]  # in the base unit, or options
 
 
 def describe_column(result: Result, drawn: DrawnDesigns, name: str) -> ColumnLooks:

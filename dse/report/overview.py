@@ -9,21 +9,18 @@ nearest to the bounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
-from dse.evaluate.preferences import Preferences
 from dse.evaluate.space import SUBSET, Choice
 from dse.explain.benefit import main_objective
 from dse.explain.changes import describe_value
-from dse.explain.limits import Limits
 from dse.explain.provenance import InputProvenance
-from dse.explain.recommendation import Answer, Selection, describe_size, select_designs
+from dse.explain.recommendation import Answer, describe_size, select_designs
 from dse.explain.switch_points import SwitchPoints
 from dse.explain.targets import free_objectives
 from dse.model.quantity import Array
@@ -46,176 +43,68 @@ _STOPPED = {
 }
 
 
-@dataclass(frozen=True)
-class Block:
-    """A block of the diagram: a variable whose option is built.
-
-    Parameters
-    ----------
-    variable : str
-        The column.
-    kind : {"kernel", "kernels", "engine"}
-        Whether its options are the engines of a kernel, the kernels that get an engine, or engines.
-    """
-
-    variable: str
-    kind: str
-
-
-@dataclass(frozen=True)
-class Overview:
-    """The data behind the first screen of the page.
-
-    Parameters
-    ----------
-    rejected : frozenset of int
-        The numbers of designs on the front that are not beneficial.
-    preferences : Preferences
-        The preferences of the study.
-    free, main : str
-        The objective to optimize among the designs that meet the target, empty for the Nash
-        product; and the main objective.
-    bounds : sequence of (str, str, float)
-        The target: objectives, signs and values in base units.
-    blocks : sequence of Block
-        The blocks of engines.
-    link : str
-        The variable whose option is the link; empty if none is.
-    sharers : (str, float)
-        The word and the count of the callers, such as ``("streams", 64)``.
-    clock : str
-        The clock of the host; empty if the study has none.
-    engines : mapping of int to float
-        By number of a design on the front: the count of engines, if a model computes it.
-    flags : sequence of str
-        The variables with the values yes and no.
-    limits : mapping of str to float
-        By column: the upper bound that a constraint sets.
-    assumptions : sequence of mapping
-        Input values that may be off, by falling front shift, with their switch points.
-    switch_label, nearest : str
-        The label of the switch points, as `Answer` has it, and the nearest ones in words; empty if
-        none is known.
-    searched : sequence of str
-        Which designs were evaluated for switch points.
-    assumed : str
-        The fraction of input values that are assumed, in words.
-    idle : sequence of str
-        The variables without effect on the recommended design.
-    descriptions : mapping of str to mapping of str to str
-        By variable and option: the description of a catalog's entry.
-    size : str
-        The size of a call, if the study fixes it.
-    spread : str
-        The objectives of the recommended design if one input is off.
-    reason, baseline, next_step : str
-        Why the recommended design is it, the objectives without an engine, and the next step.
-    """
-
-    rejected: frozenset[int] = frozenset()
-    preferences: Preferences = field(default_factory=Preferences)
-    free: str = ""
-    main: str = ""
-    bounds: Sequence[tuple[str, str, float]] = ()
-    blocks: Sequence[Block] = ()
-    link: str = ""
-    sharers: tuple[str, float] = ("", 0.0)
-    clock: str = ""
-    engines: Mapping[int, float] = field(default_factory=dict)
-    flags: Sequence[str] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
-    assumptions: Sequence[Mapping[str, str]] = ()
-    switch_label: str = ""
-    nearest: str = ""
-    searched: Sequence[str] = ()
-    assumed: str = ""
-    idle: Sequence[str] = ()
-    descriptions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    size: str = ""
-    spread: str = ""
-    reason: str = ""
-    baseline: str = ""
-    next_step: str = ""
+EMPTY: Mapping[str, Any] = {
+    "preferences": {"weights": {}, "bounds": {}, "excluded": {}},
+    "sharers": ("", 0.0),
+    **{name: {} for name in ("limits", "descriptions", "engines")},
+    **dict.fromkeys(("bounds", "blocks", "flags", "assumptions", "searched"), ()),
+    **dict.fromkeys(("idle", "rejected"), ()),
+    **dict.fromkeys(("free", "main", "link", "clock", "switch_label", "nearest", "assumed"), ""),
+    **dict.fromkeys(("size", "spread", "reason", "baseline", "next_step"), ""),
+}
+"""The overview of a result of which no study is known; see `make_overview`."""
 
 
 def make_overview(
     study: ResolvedStudy, result: Result, inputs: InputProvenance, answer: Answer
-) -> Overview:
-    """Return the overview of a result.
+) -> dict[str, Any]:
+    """Return the overview of a result as the page's script takes it.
 
-    Parameters
-    ----------
-    inputs : InputProvenance
-        The provenance of the input values.
-    answer : Answer
-        The answer of the run.
+    Returns
+    -------
+    dict
+        Ready for JSON, but for what depends on the designs that the page holds: ``rejected``, the
+        numbers of designs on the front that are not beneficial, and ``engines``, the count of
+        engines by number, if a model computes it. ``assumed`` is a text of the bar.
     """
     evaluator, selection = study.evaluator, select_designs(study, result)
+    preferences, front = study.preferences, result.front.designs.index
     target = study.target if result.target is not None else None
     free = free_objectives(result, target) if target else []
-    sharers = next(
-        ((name, result.constants[name][0]) for name in _SHARERS if name in result.constants),
-        ("", 0.0),
-    )
-    return Overview(
-        rejected=_rejected(result, selection),
-        preferences=study.preferences,
-        free=free[0].name if len(free) == 1 else "",
-        main=main_objective(evaluator).name,
-        bounds=[(b.objective, b.sign, b.value) for b in target.bounds] if target else [],
-        blocks=_blocks(study),
-        link="" if study.kernels is not None else _link(evaluator),
-        sharers=sharers,
-        clock=show(*result.constants["clock"]) if "clock" in result.constants else "",
-        engines=_engines(evaluator, result),
-        flags=_flags(evaluator),
-        limits=_limits(evaluator, result),
-        assumptions=_assumptions(inputs),
-        switch_label=answer.switch_label,
-        nearest=_nearest(inputs),
-        searched=[c.searched for c in inputs.changes if isinstance(c, SwitchPoints | Limits)],
-        assumed=_assumed(inputs),
-        idle=answer.idle,
-        descriptions=_descriptions(evaluator),
-        size=describe_size(study),
-        spread=answer.fields.get("one input off", ""),
-        reason=answer.fields.get("why", ""),
-        baseline=answer.fields.get("build nothing", ""),
-        next_step=_next_step(answer),
-    )
-
-
-def overview_data(overview: Overview) -> dict[str, Any]:
-    """Return what does not depend on the designs that the page holds, ready for JSON."""
+    bounds = target.bounds if target else ()
+    sharers = next((name for name in _SHARERS if name in result.constants), "")
     return {
         "preferences": {
-            "weights": dict(overview.preferences.weights),
-            "bounds": {b.objective: json_value(b.value) for b in overview.preferences.bounds},
+            "weights": dict(preferences.weights),
+            "bounds": {b.objective: json_value(b.value) for b in preferences.bounds},
             "excluded": {
                 name: [_written(option) for option in options]
-                for name, options in overview.preferences.excluded.items()
+                for name, options in preferences.excluded.items()
             },
         },
-        "free": overview.free,
-        "main": overview.main,
-        "bounds": [[name, sign, json_value(value)] for name, sign, value in overview.bounds],
-        "blocks": [[block.variable, block.kind] for block in overview.blocks],
-        "link": overview.link,
-        "sharers": list(overview.sharers),
-        "clock": overview.clock,
-        "flags": list(overview.flags),
-        "limits": json_value(overview.limits),
-        "assumptions": list(overview.assumptions),
-        "switch_label": overview.switch_label,
-        "nearest": overview.nearest,
-        "searched": list(overview.searched),
-        "idle": list(overview.idle),
-        "descriptions": overview.descriptions,
-        "size": overview.size,
-        "spread": overview.spread,
-        "reason": overview.reason,
-        "baseline": overview.baseline,
-        "next_step": overview.next_step,
+        "free": free[0].name if len(free) == 1 else "",  # to optimize among those that meet bounds
+        "main": main_objective(evaluator).name,
+        "bounds": [[b.objective, b.sign, json_value(b.value)] for b in bounds],
+        "blocks": _blocks(study),
+        "link": "" if study.kernels is not None else _link(evaluator),
+        "sharers": [sharers, result.constants[sharers][0] if sharers else 0.0],
+        "clock": show(*result.constants["clock"]) if "clock" in result.constants else "",
+        "flags": _flags(evaluator),
+        "limits": json_value(_limits(evaluator, result)),
+        "assumptions": _assumptions(inputs),
+        "switch_label": answer.switch_label,
+        "nearest": "; ".join(c.nearest for c in inputs.changes if isinstance(c, SwitchPoints)),
+        "searched": [change.searched for change in inputs.changes],
+        "idle": list(answer.idle),
+        "descriptions": _descriptions(evaluator),
+        "size": describe_size(study),
+        "spread": answer.fields.get("one input off", ""),
+        "reason": answer.fields.get("why", ""),
+        "baseline": answer.fields.get("build nothing", ""),
+        "next_step": _next_step(answer),
+        "rejected": frozenset(front[~selection.beneficial].tolist() if selection else ()),
+        "engines": _engines(evaluator, result),
+        "assumed": _assumed(inputs),
     }
 
 
@@ -226,21 +115,18 @@ def _written(option: str | float) -> str:
     return str(int(option)) if float(option).is_integer() else repr(float(option))
 
 
-def _rejected(result: Result, selection: Selection | None) -> frozenset[int]:
-    if selection is None:
-        return frozenset()
-    return frozenset(result.front.designs.index[~selection.beneficial].tolist())
+def _blocks(study: ResolvedStudy) -> list[tuple[str, str]]:
+    """Return the variables whose options are built, with the kind of the options.
 
-
-def _blocks(study: ResolvedStudy) -> list[Block]:
-    """Return the variables whose options are engines."""
+    They are the engines of a kernel, the kernels that get an engine, or engines.
+    """
     variables = study.evaluator.space.variables
     if study.kernels is not None:
-        return [Block(name, "kernel") for name in variables]
+        return [(name, "kernel") for name in variables]
     choices = [(n, v) for n, v in variables.items() if isinstance(v, Choice)]
-    subsets = [Block(name, "kernels") for name, v in choices if v.about == SUBSET]
+    subsets = [(name, "kernels") for name, v in choices if v.about == SUBSET]
     named = [n for n, _ in choices if any(word in n for word in _ENGINE_WORDS)]
-    return subsets or [Block(name, "engine") for name in named[:1]]
+    return subsets or [(name, "engine") for name in named[:1]]
 
 
 def _link(evaluator: Evaluator) -> str:
@@ -317,11 +203,6 @@ def _assumptions(inputs: InputProvenance) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _nearest(inputs: InputProvenance) -> str:
-    """Return the nearest switch points in words."""
-    return "; ".join(each.nearest for each in inputs.changes if isinstance(each, SwitchPoints))
 
 
 def _next_step(answer: Answer) -> str:

@@ -13,7 +13,7 @@ from dse.explain.importance import Slice
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import plural, show_value
-from dse.report.overview import Overview, explain_stop, front_status, list_key_numbers
+from dse.report.overview import EMPTY, explain_stop, front_status, list_key_numbers
 from dse.report.page_assets import embed, embed_policy, load_template, read_own, script_json, style
 from dse.report.payload import payload
 from dse.result.files import write_text
@@ -34,7 +34,7 @@ def write_report(
     sections: Sequence[Section] = (),
     model_graph: Sequence[ModelStep] = (),
     answer: Answer | None = None,
-    overview: Overview | None = None,
+    overview: Mapping[str, Any] = EMPTY,
     evidence: Sequence[Section] = (),
     slices: Mapping[int, Sequence[Slice]] = MappingProxyType({}),
     scripts: Sequence[str] = (),
@@ -42,26 +42,17 @@ def write_report(
     """Write the report of a result.
 
     The template escapes everything that comes from the study, or the script sets it as text.
-    A policy in the page forbids all network access and every script but its own.
+    A policy in the page forbids all network access and every script but its own. The file is
+    written under another name first.
 
     Parameters
     ----------
-    result : Result
-        The result. ``provenance["seconds"]``, if given, is shown with the key numbers.
     explanations : sequence of Explanation
         Of some designs; for others, the page shows the command that explains them.
-    path : Path
-        The file, in the run folder. It is written under another name first.
-    study_text : str
-        The study file, shown as it is.
     sections : sequence of Section
         The sections that the study's models add.
-    model_graph : sequence of Step
-        The models in their order; see `dse.evaluate.graph_summary.steps`.
-    answer : Answer, optional
-        The page begins with it.
-    overview : Overview, optional
-        The data of the first screen.
+    answer, overview
+        The page begins with them; see `make_answer` and `make_overview`.
     evidence : sequence of Section
         The sections on the provenance of inputs and on uncertain ones, folded in the confidence.
     slices : mapping of int to sequence of Slice
@@ -76,7 +67,6 @@ def write_report(
     """
     script = "\n".join(read_own(f"{name}.js") for name in (*_SCRIPTS, *scripts))
     start = answer.designs[0].design if answer is not None and answer.designs else None
-    overview = overview or Overview()
     content = payload(
         result, explanations, path.parent, sections, study_text, start, overview, evidence, slices
     )
@@ -89,7 +79,7 @@ def write_report(
         explained=_explained(result, len(explanations)),
         standing=front_status(result.certificate),
         question=_question(result),
-        assumed=overview.assumed,
+        assumed=overview["assumed"],
         stopped=explain_stop(result.certificate),
         figures=list_key_numbers(result),
         constants=[

@@ -45,24 +45,11 @@ def panel(
     table: dict[str, Any] | None = None,
     wide: bool = False,
 ) -> dict[str, Any]:
-    """Return a panel.
+    """Return a panel: a heading and a note, with a picture, a table, or both next to each other.
 
-    Parameters
-    ----------
-    name : str
-        The picture's element on the page; it ends in a number.
-    title, note : str
-        Its heading, and a note for readers.
-    plot : Plot, optional
-        The picture; a series without ``x`` uses the first's, one without a colour the page's.
-    height : int
-        Of the picture, in pixels.
-    heatmap, tree : optional
-        See `plots.heatmap_cells` and `plots.tree_blocks`.
-    table : dict, optional
-        See `make_table`; next to the picture if there are both.
-    wide : bool
-        Whether the picture needs the whole width.
+    The picture's element on the page has the panel's name, which ends in a number. A series of a
+    plot without ``x`` uses the first's, one without a colour the page's. The height is in pixels. A
+    `wide` picture needs the whole width. See `heatmap_cells`, `tree_blocks` and `make_table`.
     """
     return {
         "name": name,
@@ -86,16 +73,8 @@ def make_table(
 ) -> dict[str, Any]:
     """Return a table of texts.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        Headings.
-    numbers : sequence of bool
-        Which columns hold numbers, to be set right.
-    rows : sequence of sequence
-        Cells: a text, or one with a remark under it.
-    swatches : sequence of str or None, optional
-        A colour before each row.
+    `numbers` are the columns to be set right. A cell is a text, or one with a remark under it.
+    `swatches` are colours before each row.
     """
     return {
         "columns": list(columns),

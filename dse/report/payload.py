@@ -48,7 +48,7 @@ from dse.report.front_view import (
     describe_column,
     list_best,
 )
-from dse.report.overview import Overview, overview_data
+from dse.report.overview import EMPTY
 from dse.report.panels import of_design, of_run, section_data
 from dse.report.scales import NEUTRAL, PALETTE, VALUES, color_scale
 from dse.result.record import ROLES, Result
@@ -62,7 +62,7 @@ def payload(
     sections: Sequence[Section] = (),
     study_text: str = "",
     start: int | None = None,
-    overview: Overview | None = None,
+    overview: Mapping[str, Any] = EMPTY,
     evidence: Sequence[Section] = (),
     slices: Mapping[int, Sequence[Slice]] = MappingProxyType({}),
 ) -> dict[str, Any]:
@@ -76,7 +76,6 @@ def payload(
     drawn = choose_designs(result, [*explained, *cut, *([] if start is None else [start])], HELD)
     feasible = drawn.designs["feasible"].to_numpy(bool)
     units = {name: column.unit for name, column in result.columns.items()}
-    overview = overview or Overview(main=result.objectives[0].name)
     return {
         "study": result.name,
         "objectives": [
@@ -111,7 +110,7 @@ def payload(
         "palette": PALETTE,
         "neutral": NEUTRAL,
         "colorscale": color_scale(VALUES),
-        "overview": overview_data(overview) | _front_data(overview, drawn),
+        "overview": _overview(overview, drawn),
         "units": dict(zip(("prefixes", "units"), load_vocabulary(), strict=True)),
         "clock": result.constants["clock"][0] if "clock" in result.constants else None,
         "narrow": narrowing_data(result, study_text),
@@ -131,13 +130,13 @@ def payload(
     }
 
 
-def _front_data(overview: Overview, drawn: DrawnDesigns) -> dict[str, Any]:
-    """Return by row of the front: which are rejected, and their counts of engines."""
-    numbers = drawn.designs.index[: drawn.front].tolist()
-    counts = [overview.engines.get(number, np.nan) for number in numbers]
-    return {
-        "rejected": [row for row, number in enumerate(numbers) if number in overview.rejected],
-        "engines": json_value(counts) if overview.engines else [],
+def _overview(overview: Mapping[str, Any], drawn: DrawnDesigns) -> dict[str, Any]:
+    """Return the overview, with rows of the front in the place of numbers of designs."""
+    numbers, engines = drawn.designs.index[: drawn.front].tolist(), overview["engines"]
+    counts = [engines.get(number, np.nan) for number in numbers]
+    return {name: value for name, value in overview.items() if name != "assumed"} | {
+        "rejected": [row for row, n in enumerate(numbers) if n in overview["rejected"]],
+        "engines": json_value(counts) if engines else [],
     }
 
 
@@ -253,12 +252,7 @@ _NOTE = """# Narrowed to designs that were selected in a report. Keep it in the 
 
 
 def narrowing_data(result: Result, text: str) -> dict[str, Any] | None:
-    """Return what the page needs to narrow a study, None if it cannot.
-
-    Parameters
-    ----------
-    text : str
-        The study: TOML, or JSON if a script made it.
+    """Return what the page needs to narrow a study, given as TOML or as a script's JSON.
 
     Returns
     -------

@@ -58,46 +58,21 @@ def ink_on(color: str) -> str:
 class Scale(NamedTuple):
     """How the numbers of a column lie on an axis, linear or logarithmic.
 
-    Attributes
-    ----------
-    rail : float or None
-        The place of infinite values, beyond the others in the shown unit; None if there are none.
-    shown : tuple of float or None
-        The range that shows the front, if dominated designs lie far out; in powers of ten if the
-        axis is logarithmic.
-    span : tuple of float
-        The range of the front, likewise.
-    powers : dict
-        Ticks of a logarithmic axis; see `log_ticks`.
-    ticks : list of (float, str) or None
-        Place (a power of ten if logarithmic) and text, for axes without ticks;
-        None if any will do.
-    whole : list of float or None
-        The values themselves as ticks of a plotly axis, if they are few whole numbers; of values
-        that lie close only one.
+    Ranges and places are in the shown unit; in powers of ten if the axis is logarithmic.
     """
 
-    rail: float | None
-    shown: tuple[float, float] | None
-    span: tuple[float, float]
-    powers: dict[str, Any]
-    ticks: list[tuple[float, str]] | None
-    whole: list[float] | None
+    rail: float | None  # the place of infinite values, beyond the others; None if there are none
+    shown: tuple[float, float] | None  # the range of the front, if dominated designs lie far out
+    span: tuple[float, float]  # the range of the front
+    powers: dict[str, Any]  # ticks of a logarithmic axis; see `log_ticks`
+    ticks: list[tuple[float, str]] | None  # for axes without ticks; None if any will do
+    whole: list[float] | None  # values as ticks of a plotly axis, if they are few whole numbers
 
 
 def choose_scale(values: Array, front: int, log: bool, infinite: str) -> Scale:
-    """Return how numbers lie on an axis.
+    """Return how numbers in the shown unit lie on an axis.
 
-    Parameters
-    ----------
-    values : ndarray, shape (designs,)
-        In the shown unit.
-    front : int
-        How many of them, from the first on, are of the front.
-    log : bool
-        Whether the axis is logarithmic.
-    infinite : str
-        What infinite values are called.
+    The first ones are of the front. `infinite` is what infinite values are called.
     """
     usable = np.isfinite(values) & ((values > 0) if log else True)
     near = values[:front][usable[:front]]
@@ -228,13 +203,6 @@ def pack_numbers(values: ArrayLike) -> dict[str, str]:
 
 def log_ticks(decades: bool, low: float) -> dict[str, Any]:
     """Return ticks of a logarithmic axis: powers of ten, or 1, 2 and 5, each in full.
-
-    Parameters
-    ----------
-    decades : bool
-        Whether powers of ten are enough.
-    low : float
-        The least value drawn.
 
     >>> log_ticks(False, 20.0)
     {'dtick': 'D2', 'tickformat': '~s'}

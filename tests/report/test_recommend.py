@@ -16,7 +16,7 @@ from selenium.webdriver.support.select import Select
 import dse
 from dse.api import StudyResult
 from dse.evaluate.front import find_nash_design
-from dse.report.overview import Overview
+from dse.report.overview import EMPTY
 from dse.report.page import write_report
 from tests.browser import click, download, open_report
 from tests.report.examples import STUDY
@@ -47,7 +47,7 @@ def test_a_front_without_a_beneficial_design_recommends_to_build_nothing(
     chrome: Chrome, found: StudyResult, tmp_path: Path
 ) -> None:
     numbers = frozenset(found.front.designs.index.tolist())
-    path, overview = tmp_path / "report.html", Overview(rejected=numbers, main="speedup")
+    path, overview = tmp_path / "report.html", {**EMPTY, "rejected": numbers, "main": "speedup"}
     write_report(found, [], path, STUDY, overview=overview)
     open_report(chrome, path)
     best = int(str(found.front.best("speedup").name))

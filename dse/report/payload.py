@@ -274,25 +274,33 @@ def narrowing_data(result: Result, text: str) -> dict[str, Any] | None:
         }
     except (KeyError, TypeError, StopIteration, ValueError, UnitError):
         return None
-    name = f"{study.get('name', '')} narrowed"
-    renamed = {**content, "study": {**study, "name": name}}
-    return {"before": _NOTE + _before(text, renamed), "space": variables}
+    before = remove_table(text, "space", f"{study.get('name', '')} narrowed")
+    return {"before": _NOTE + before, "space": variables}
 
 
-def remove_table(text: str, name: str) -> str:
-    """Return a study file without one of its tables; TOML keeps its comments."""
+def remove_table(text: str, table: str, name: str = "") -> str:
+    """Return a study file without one of its tables, and under another name if one is given.
+
+    TOML keeps its comments. A text that is not a study gives an empty one.
+    """
     import tomlkit  # 30 ms, and only for pages
 
     content = _parsed(text)
     if not isinstance(content, Mapping):
         return ""
+    wanted = {key: value for key, value in content.items() if key != table}
+    if name:
+        wanted["study"] = {**wanted["study"], "name": name}
     try:
         document: Any = tomlkit.parse(text)
-        if name in document:
-            del document[name]
-        return tomlkit.dumps(document).rstrip() + "\n"
+        document.pop(table, None)
+        if name:
+            document["study"]["name"] = name
+        if document.unwrap() == wanted:
+            return tomlkit.dumps(document).rstrip() + "\n"
     except ValueError:  # it is JSON
-        return to_toml({key: value for key, value in content.items() if key != name})
+        pass
+    return to_toml(wanted)
 
 
 def _parsed(text: str) -> Any:
@@ -317,19 +325,3 @@ def _variable(table: Mapping[str, Any], unit: str, clock: float | None) -> dict[
             low, high = numbers
             grid = Real(low, high, table.get("log", False), table["steps"]).levels().tolist()
     return {"kind": kind, "table": dict(table), "grid": grid}
-
-
-def _before(text: str, content: Mapping[str, Any]) -> str:
-    """Return the text of a study without its space; TOML keeps its comments."""
-    import tomlkit  # 30 ms, and only for pages
-
-    wanted = {key: value for key, value in content.items() if key != "space"}
-    try:
-        document: Any = tomlkit.parse(text)
-        del document["space"]
-        document["study"]["name"] = wanted["study"]["name"]
-        if document.unwrap() == wanted:
-            return tomlkit.dumps(document).rstrip() + "\n"
-    except ValueError:  # it is JSON
-        pass
-    return to_toml(wanted)

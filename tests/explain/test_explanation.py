@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import dse
@@ -31,10 +30,10 @@ CRYPTO = ROOT / "studies" / "crypto.toml"
 DESIGN = 603_675  # on its front, as README has it
 
 
-def test_no_advice_for_crypto_leaves_a_domain() -> None:
+def test_no_advice_for_crypto_leaves_a_domain(crypto_run: Path) -> None:
     crypto = dse.load(CRYPTO)
     model_graph = crypto.evaluator.model_graph
-    (found,) = explain(crypto, _enumerated(crypto), [DESIGN])
+    (found,) = explain(crypto, dse.load_result(crypto_run), [DESIGN])
     advised = {s.input: s for s in found.sensitivities}
     assert {"calls_in_flight", "interface_latency"} <= set(advised)
     for name, item in advised.items():
@@ -42,20 +41,6 @@ def test_no_advice_for_crypto_leaves_a_domain() -> None:
             declared = model.inputs.get(name)
             if isinstance(declared, Quantity) and declared.unit == item.unit:
                 assert declared.contains(item.improved), name
-
-
-def _enumerated(crypto: dse.Study) -> dse.StudyResult:
-    """Return the result of an enumeration without its designs."""
-    objectives = crypto.evaluator.objectives
-    names = [*crypto.evaluator.space.variables, *(o.name for o in objectives)]
-    none = pd.DataFrame(columns=[*names, "feasible", "on_front"], index=pd.Index([], dtype=int))
-    other: dict[str, Any] = {
-        "constants": {},
-        "name": crypto.name,
-        "objectives": objectives,
-        "designs": none,
-    }
-    return replace(dse.from_mapping(TINY, MODELS).run(), **other)
 
 
 def test_the_shown_value_is_in_the_domain_too() -> None:

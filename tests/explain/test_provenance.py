@@ -238,20 +238,10 @@ def test_the_distance_of_fronts_is_that_of_a_loop_over_points() -> None:
     rng = np.random.default_rng(0)
     values = np.array([0.0, -2.0, 1.0, 1.5, 4.0, np.inf])
 
-    def share(wanted: float, had: float) -> float:
-        if wanted == had:
-            return 0.0
-        size = max(abs(wanted), abs(had))
-        return (1.0 if had > wanted else -1.0) if size == np.inf else (had - wanted) / size
-
-    def lack(wanted: Any, had: Any) -> float:
-        return max(0.0, *(share(*pair) for pair in zip(wanted, had, strict=True)))
-
     for _ in range(20):
         one, other = (rng.choice(values, (size, 3)) for size in (5, 9))
         other[:2] = one[:2]  # points of both
-        ways = ((one, other), (other, one))
-        expected = max(np.mean([min(lack(w, h) for h in b) for w in a]) for a, b in ways)
+        expected = max(lacks(a.tolist(), b.tolist()) for a, b in ((one, other), (other, one)))
         assert front_distance(one, other) == pytest.approx(expected, rel=1e-12)
 
 

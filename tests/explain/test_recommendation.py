@@ -432,18 +432,13 @@ def test_no_constraint_is_to_be_loosened_for_a_design_without_benefit() -> None:
     ) in str(error.value)
 
 
-class Price(NamedTuple):
-    speedup: Annotated[Array, Quantity("1", "speedup", low=0, worth=1.0)]
-    area: Annotated[Array, Quantity("LUT", "area", low=0)]
-
-
 SPEEDUPS, AREAS = np.array([10.0, 11.5, 16.0, 20.0]), np.array([100.0, 160.0, 180.0, 400.0])
 
 
-def price(kind: Annotated[Floats, Quantity("1", "kind", low=0, high=3, integer=True)]) -> Price:
+def price(kind: Annotated[Floats, Quantity("1", "kind", low=0, high=3, integer=True)]) -> Pair:
     """Return a design, one that gains little for its area, a good one, and a large one."""
     row = np.asarray(kind, dtype=int)
-    return Price(SPEEDUPS[row], AREAS[row])
+    return Pair(SPEEDUPS[row], AREAS[row])
 
 
 def test_a_step_has_the_least_loss_per_gain() -> None:

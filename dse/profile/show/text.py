@@ -194,28 +194,19 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], w
 
 def _functions(profile: Profile, width: int) -> Table:
     headings: tuple[str, ...] = (
-        "function",
-        "instructions",
-        "in libraries",
-        "calls",
-        "computation",
-        "with callees",
-        "parallelism",
-        "bytes in",
-        "bytes out",
-        "local",
+        *("function", "instructions", "in libraries", "calls", "computation", "with callees"),
+        *("parallelism", "bytes in", "bytes out", "local"),
     )
     rows: list[tuple[str, ...]] = []
-    into: dict[str, int] = {}
-    out: dict[str, int] = {}
+    into, out = Counter[str](), Counter[str]()
     for t in profile.transfers:
-        into[t.to] = into.get(t.to, 0) + t.bytes
-        out[t.source] = out.get(t.source, 0) + t.bytes
+        into[t.to] += t.bytes
+        out[t.source] += t.bytes
     functions = {f.name: f for f in profile.functions}
     for name in hot_functions(profile):
         f = functions[name]
         inclusive = "" if f.computation_inclusive is None else f"{f.computation_inclusive:,}"
-        numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
+        numbers = (into[name], out[name], f.local_bytes)
         executed = "" if f.instructions is None else f"{f.instructions:,}"
         libraries = f"{n:,}" if (n := count_library_instructions(f)) else ""
         counts = (executed, libraries, f"{f.invocations:,}", f"{f.computation:,}", inclusive)
@@ -232,15 +223,15 @@ def _blocks(profile: Profile, width: int) -> Table:
     rows = []
     work = block_work(profile)
     total = sum(work) or 1
-    misses: dict[int, int] = {}
+    misses = Counter[int]()
     for access in profile.accesses:
         if access.hits:
-            misses[access.block] = misses.get(access.block, 0) + access.hits[0][2]
+            misses[access.block] += access.hits[0][2]
     for i in sorted(range(len(work)), key=lambda i: -work[i])[:ROWS]:
         block = profile.blocks[i]
         if work[i]:
             share, line = f"{work[i] / total:.1%}", str(block.line)
-            counts = (f"{block.executions:,}", f"{work[i]:,}", line, f"{misses.get(i, 0):,}")
+            counts = (f"{block.executions:,}", f"{work[i]:,}", line, f"{misses[i]:,}")
             rows.append((f"{shorten_name(block.function)}: {block.name}", share, *counts))
     return _table("hot blocks", headings, rows, width)
 
@@ -261,9 +252,8 @@ def _matrix(profile: Profile, width: int) -> Table | str:
         label = f"{names[source]} " if source in names else ""
         cells = [f"{moved[source, to]:,}" if (source, to) in moved else "" for to in readers]
         rows.append((label + shorten_name(source), *cells))
-    for reader in readers:
-        if reader not in sources:
-            rows.append((f"{names[reader]} {shorten_name(reader)}", *("" for _ in readers)))
+    empty = [""] * len(readers)
+    rows += [(f"{names[r]} {shorten_name(r)}", *empty) for r in readers if r not in sources]
     if not rows:
         return "bytes moved: none between the hottest functions"
     headings = ("from \\ to", *(str(number) for number in names.values()))

@@ -474,7 +474,7 @@ def report(
     StoppedError
         If a section or the explanations could not be written; the report then lacks them.
     """
-    from dse.explain.importance import find_slices
+    from dse.explain.explanation import find_slices
     from dse.explain.provenance import InputProvenance, provenance_data, provenance_section
     from dse.explain.recommendation import (
         answer_data,

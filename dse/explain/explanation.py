@@ -1,14 +1,19 @@
-"""Explanations of designs: feasibility, limits, and the changes to make."""
+"""Explanations of designs: feasibility, limits, the changes to make, and slices along variables.
+
+A slice shows how far one variable changes each objective if all others stay. It needs no sample of
+the whole space.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
@@ -25,7 +30,15 @@ from dse.explain.advice import (
 )
 from dse.explain.benefit import describe_missing_benefit
 from dse.explain.breakdown import Part, break_down, largest_parts, part_fields, scenario_labels
-from dse.explain.changes import ENTRY, SPACE, Change, count_neighbours, limit_values
+from dse.explain.changes import (
+    ENTRY,
+    SPACE,
+    Change,
+    count_neighbours,
+    find_neighbours,
+    limit_values,
+    look_up_designs,
+)
 from dse.explain.curves import Curve, Regions, draw_curves, find_best_point, find_regions
 from dse.explain.robustness import (
     DesignRobustness,
@@ -52,6 +65,7 @@ _SWEPT = 250  # points along the axis of regions or of a curve
 _DRAWN = 8  # designs whose regions and curves are computed: a curve may be a simulation
 _CALL_TIME, _ENGINE_USE = "call_time", "engine_utilization"
 _SELDOM = 0.3  # of a smaller utilization, few calls wait
+_MAX_VALUES = 48  # of a variable, for a readable slice
 UNDECLARED = "no input of the objectives declares its better direction"
 NO_BOTTLENECK = "no single input"
 
@@ -430,3 +444,47 @@ def list_best_points(explanation: Explanation) -> list[tuple[str, str]]:
             if texts:
                 fields.append((word_name(line.quantity), "; ".join(texts)))
     return fields
+
+
+# Slices ---------------------------------------------------------------------------------------
+
+
+class Slice(NamedTuple):
+    """Designs that differ from a design in one variable, with the design itself."""
+
+    variable: str
+    values: NDArray[Any]  # in ascending order; options in the order of the study
+    objectives: Array  # (values, objectives), NaN where a model raises
+    feasible: NDArray[np.bool_]
+
+
+def find_slices(
+    study: ResolvedStudy, result: Result, numbers: Sequence[int]
+) -> dict[int, list[Slice]]:
+    """Return by number the slices through designs, a slice per variable that has other values.
+
+    The slices need at most about as many evaluations as the search; a slow model has them for the
+    first designs only.
+    """
+    evaluator, space = study.evaluator, study.evaluator.space
+    if not len(numbers) or not space.variables:
+        return {}
+    most = min(limit_values(result), _MAX_VALUES)
+    numbers = numbers[: max(1, result.certificate.evaluated // count_neighbours(space, most))]
+    own = find_points(study, result, numbers)
+    near = find_neighbours(space, own, most)
+    points = {name: np.concatenate([own[name], near.points[name]]) for name in own}
+    objectives, feasible = look_up_designs(evaluator, result, points)
+    labels = space.labels(points)
+    slices: dict[int, list[Slice]] = {}
+    for row, number in enumerate(numbers):
+        slices[number] = []
+        for k, name in enumerate(space.variables):
+            others = np.flatnonzero((near.of == row) & (near.moved == k)) + len(numbers)
+            rows = np.concatenate([[row], others])
+            _, first = np.unique(points[name][rows], return_index=True)  # in ascending order
+            rows = rows[first]
+            if len(rows) > 1:
+                piece = Slice(name, labels[name][rows], objectives[rows], feasible[rows])
+                slices[number].append(piece)
+    return slices

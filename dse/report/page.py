@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dse.evaluate.graph_summary import ModelStep
-from dse.explain.explanation import Explanation
-from dse.explain.importance import Slice
+from dse.explain.explanation import Explanation, Slice
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import plural, show_value

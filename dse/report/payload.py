@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from dse.evaluate.space import Real
 from dse.explain.breakdown import Part, group_parts
 from dse.explain.changes import ENTRY, SPACE, Change
-from dse.explain.explanation import Explanation
-from dse.explain.importance import Slice
+from dse.explain.explanation import Explanation, Slice
 from dse.explain.sensitivity import Sensitivity
 from dse.model.section import Section
 from dse.model.units import UnitError, load_vocabulary, read_value

@@ -39,7 +39,7 @@ class DrawnDesigns(NamedTuple):
 
 
 def choose_designs(
-    result: Result, explained: Collection[int] = (), most: int = MOST
+    result: Result, explained: Collection[int] = (), most: int | None = None
 ) -> DrawnDesigns:
     """Choose the designs to draw.
 
@@ -49,9 +49,10 @@ def choose_designs(
     ----------
     explained : collection of int
         Numbers of designs to include in any case.
-    most : int
-        Designs of the front to hold.
+    most : int, optional
+        Designs of the front to hold; `MOST` if it is not given.
     """
+    most = MOST if most is None else most
     on_front = result.designs["on_front"].to_numpy(bool)
     wanted = result.designs.index.isin(list(explained))
     front = np.flatnonzero(on_front)

@@ -230,10 +230,11 @@ def test_the_page_and_the_figure_draw_the_same_axes_and_colours() -> None:
     assert list(zip(marker.colorbar.tickvals, marker.colorbar.ticktext, strict=True)) == ticks
 
 
-def test_a_large_front_is_thinned_and_keeps_what_matters() -> None:
+def test_a_large_front_is_thinned_and_keeps_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     found = result(6, 12_000)
+    monkeypatch.setattr("dse.report.front_view.MOST", 100)
     explained = int(found.front.designs.index[77])
-    drawn_few = choose_designs(found, [explained], 100)
+    drawn_few = choose_designs(found, [explained])
     numbers = drawn_few.designs.index[: drawn_few.front].tolist()
     gaps = np.diff(np.searchsorted(found.front.designs.index, numbers))
     assert gaps.max() <= 2 * len(found.front) / 100  # the sample is even

@@ -58,22 +58,6 @@ def run(
 ) -> list[str]:
     """Fit a table, or all tables of a folder, write the files, and return the texts to print.
 
-    Parameters
-    ----------
-    table : Path
-    by : sequence of str
-        Columns that name series.
-    given : sequence of str
-        Known values, such as ``"overhead=5 us"``.
-    record, catalog, html : Path, optional
-        Files for the JSON record, the catalog and the page.
-    emit : Path, optional
-        A file for the dispatch rules.
-    thresholds : Path, optional
-        A CSV file of devices and the bytes from which others offload, to compare.
-    force : bool
-        Whether existing files may be replaced.
-
     Raises
     ------
     InputError
@@ -206,14 +190,7 @@ def as_text(fit: Fit | LoadFit) -> str:
 
 
 def as_catalog(fits: Sequence[Fit], table: str) -> str:
-    """Return a catalog with a row for each series, in LogCA's quantities.
-
-    Parameters
-    ----------
-    fits : sequence of Fit
-    table : str
-        The name of the table of times.
-    """
+    """Return a catalog with a row for each series, in LogCA's quantities."""
     head = [
         f"about = {_quoted(f'LogCA parameters fitted to the times in {table}')}",
         f"source = {_quoted(f'fitted by dse fit to {table}')}",
@@ -245,9 +222,6 @@ def as_row(fit: Fit, name: str, about: str = "", source: str = "") -> str:
 
     Parameters
     ----------
-    fit : Fit
-    name : str
-        The name of the row.
     about : str
         The description; the series' name if it is empty.
     source : str

@@ -82,9 +82,6 @@ def bound_busy(
 
     Parameters
     ----------
-    series : Series
-    bounds : mapping of str to (float, float)
-        As from `bound_busy_time`.
     size, accelerated : ndarray, shape (sizes,)
         Bytes of a call, and its seconds with the accelerator.
 

@@ -48,14 +48,6 @@ def write_design_rule(
 def make_design_rule(study: ResolvedStudy, result: Result, number: int) -> Rule:
     """Return the rule of a design along the axis of the study's regions.
 
-    Parameters
-    ----------
-    study : ResolvedStudy
-    result : Result
-        Its result.
-    number : int
-        The design.
-
     Raises
     ------
     InputError

@@ -31,10 +31,6 @@ def emit_rules(rules: Sequence[Rule], source: Sequence[str], target: Path) -> st
     ----------
     rules : sequence of Rule
         One is ``should_offload``; of several, each has its name at the end of the function's.
-    source : sequence of str
-        The source of the rules' constants, for the first comment.
-    target : Path
-        The file that the text is for.
     """
     template = next(name for name, ends in _TEMPLATES.items() if target.suffix in ends)
     environment = Environment(  # noqa: S701 (source code is not HTML)

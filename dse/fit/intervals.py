@@ -71,14 +71,6 @@ class Best:
 
     Parameters
     ----------
-    points : Points
-    weight : ndarray, shape (points,)
-    law : ndarray, shape (8,)
-    loss : float
-    free : tuple of bool
-        Of the coordinates.
-    ratio : float
-        Bytes returned for each byte sent.
     freedom : (int, int)
         Degrees of freedom of the noise of host and of accelerated times.
     """
@@ -100,8 +92,6 @@ class Best:
             A coordinate, or one of `BREAK_EVEN`, `HALF` and `LINE`.
         value : float
             Its logarithm, or the exponent.
-        start : ndarray, shape (8,)
-            A law nearby.
         """
         free = np.array(self.free)
         law = start.copy()
@@ -139,7 +129,6 @@ def interval(best: Best, place: int, value: float) -> tuple[float, float]:
 
     Parameters
     ----------
-    best : Best
     place : int
         As in `Best.hold`.
     value : float
@@ -250,14 +239,10 @@ class Analysis:
 
     Parameters
     ----------
-    law : Law
-        The terms that were selected.
     fit : ndarray, shape (8,)
         The coordinates of the law.
     parameters : mapping of str to float
         By name, in seconds and bytes.
-    intervals : mapping of str to (float, float)
-        Of each parameter, 95 %.
     break_even : float or None
         The size from which offloading is beneficial; None if it always or never does.
     break_even_interval : (float, float) or None
@@ -294,12 +279,8 @@ def analyse(
 
     Parameters
     ----------
-    points : Points
-    shape : Shape
     ratio : float
         Bytes returned for each byte sent, of break-even.
-    choice : LawChoice, optional
-        The law, if it is chosen already.
     """
     law, fit, scale, kept, scores = choice or choose_law(points, shape)
     weight = weights(points, scale, kept)
@@ -412,8 +393,6 @@ class Covariance:
 
     Parameters
     ----------
-    names : tuple of str
-        The values.
     matrix : ndarray, shape (values, values)
         Of their logarithms; of ``complexity`` itself.
     """
@@ -450,15 +429,6 @@ def estimate_covariance(
     the best would not do. The deviation is half of the width of the middle 68 % of the fits, and
     the correlation that of their normal scores: a term that is absent from some fits changes
     neither much.
-
-    Parameters
-    ----------
-    samples : ndarray, shape (samples, 8)
-        The laws of these tables, from `sample_fits`.
-    parameters : mapping of str to float
-        The values that are reported.
-    given : collection of str
-        Those that were given, and do not vary.
     """
     wide = widest(shape, analysis.law)
     total = float(np.exp(analysis.fit[SETUP]))

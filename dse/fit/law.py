@@ -88,8 +88,6 @@ class Grid(NamedTuple):
 
     Attributes
     ----------
-    log_size : ndarray, shape (points,)
-    accelerated : ndarray of bool, shape (points,)
     on_device : ndarray, shape (points,)
         1 for an accelerated call, else 0.
     terms : ndarray, shape (8, points)
@@ -116,12 +114,6 @@ def make_grid(size: Array, returned: Array, accelerated: Mask) -> Grid:
 @np.errstate(all="ignore")
 def times(law: Array, size: Array, returned: Array, accelerated: Mask) -> tuple[Array, Array]:
     """Return the times of a law, and the derivatives of their logarithms in each coordinate.
-
-    Parameters
-    ----------
-    law : ndarray, shape (8,)
-    size, returned, accelerated : ndarray, shape (points,)
-        As in `Points`.
 
     Returns
     -------
@@ -174,13 +166,6 @@ def crossings(law: Array, ratio: float = 0.0, speedup: float = 1.0) -> tuple[flo
     T1/T0 = 1/s has at most two roots in g: T1 − T0/s is a constant, a straight line and a power
     (Descartes' rule for real exponents), so that it has one extremum. The host's fixed cost may
     make the constant negative.
-
-    Parameters
-    ----------
-    law : ndarray, shape (8,)
-    ratio : float
-        Bytes returned for each byte sent.
-    speedup : float
 
     Returns
     -------
@@ -238,8 +223,6 @@ def residuals(points: Points, law: Array, weight: Array) -> tuple[Array, Array]:
 
     Parameters
     ----------
-    points : Points
-    law : ndarray, shape (8,)
     weight : ndarray, shape (points,)
         One over the standard deviation; 0 for a point that does not count.
 
@@ -282,11 +265,8 @@ def minimize(
 
     Parameters
     ----------
-    points : Points
-    weight : ndarray, shape (points,)
     start : ndarray, shape (8,)
         A coordinate that is not free stays.
-    free : ndarray of bool, shape (8,)
     condition : callable, optional
         It holds as well, as one more residual.
     careful : bool

@@ -98,21 +98,10 @@ class Fit:
 
     Parameters
     ----------
-    series : Series
     points : Points
         Its times, those of the host first.
-    analysis : Analysis
     parameters : mapping of str to float
         Seconds and bytes, by name.
-    intervals : mapping of str to (float, float)
-        95 %, of each parameter.
-    errors : Errors
-    ratio : float
-        Bytes returned for each byte sent.
-    notes : list of str
-    given : mapping of str to float
-        Known values.
-    shape : Shape
     bounds : mapping of str to (float, float)
         Of values that CPU use bounds: the overhead, and the host's busy time per byte.
     freed : mapping of float to (float, float)
@@ -178,7 +167,6 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
 
     Parameters
     ----------
-    series : Series
     given : mapping of str to float, optional
         Known values, in seconds and bytes: see `GIVEN_UNITS`.
 
@@ -373,11 +361,6 @@ def _fitted_with(given: Mapping[str, float]) -> list[str]:
 
 def show_parameter(name: str, value: float, beta: float = 1.0) -> str:
     """Return a value of a fit with its unit.
-
-    Parameters
-    ----------
-    beta : float
-        The exponent of the work, which is per byte to this power.
 
     >>> show_parameter("latency_per_byte", 9.3e-9), show_parameter("acceleration", np.inf)
     ('9.3 ns/B', '∞')

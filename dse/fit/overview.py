@@ -77,12 +77,9 @@ def fit_folder(folder: Path, by: Sequence[str], given: Mapping[str, float]) -> F
 
     Parameters
     ----------
-    folder : Path
     by : sequence of str
         Columns that name series, in the tables that have them. In the others, all columns of texts
         that divide the rows into groups of four or more.
-    given : mapping of str to float
-        Known values.
 
     Raises
     ------
@@ -242,7 +239,6 @@ def compare_thresholds(path: Path, fits: Sequence[Fit]) -> Iterator[str]:
     path : Path
         A CSV file with ``device``, a part of the name of a series, and ``bytes``, the size from
         which calls are offloaded.
-    fits : sequence of Fit
 
     Raises
     ------

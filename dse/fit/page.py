@@ -36,16 +36,6 @@ def page(
 ) -> str:
     """Return the page: a plot, the values and the notes of each series.
 
-    Parameters
-    ----------
-    fits : sequence of Fit
-    table : str
-        The name of the table, or of the folder of tables.
-    overview : sequence of sequence of str
-        The cells of a row per fit, in the columns of `overview.HEAD`.
-    refused : sequence of str
-        Tables and series without a fit, with the reason.
-
     Texts of the table are escaped; a policy in the page forbids all requests.
     """
     environment = Environment(

@@ -60,7 +60,6 @@ class Load:
 
     Parameters
     ----------
-    name : str
     load : ndarray, shape (points,)
         Requests in flight, or a rate that is offered, ascending.
     latency : ndarray, shape (points,)

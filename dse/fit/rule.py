@@ -95,8 +95,6 @@ class Rule:
 
     Parameters
     ----------
-    name : str
-        The series.
     ranges : tuple of Range
         A call is offloaded if it is in any of them.
     valid : (float, float)
@@ -131,17 +129,7 @@ class Rule:
         return cls("", tuple(ranges), (0.0, 0.0), "", "", (), {})
 
     def decide(self, size: Array, outstanding: int = 0, all_busy: bool = False) -> Mask:
-        """Return which calls are offloaded.
-
-        Parameters
-        ----------
-        size : ndarray
-            Bytes of a call.
-        outstanding : int
-            Calls at the accelerator.
-        all_busy : bool
-            Whether all cores of the host have other work.
-        """
+        """Return which calls are offloaded."""
         chosen = np.zeros(np.shape(size), dtype=bool)
         for each in self.ranges:
             if outstanding <= each.outstanding and (all_busy or not each.all_busy):
@@ -154,7 +142,6 @@ def find_ranges(curve: TimesCurve, occupancy: float = 1.0) -> tuple[Range, ...]:
 
     Parameters
     ----------
-    curve : Curve
     occupancy : float
         The part of an accelerated call's time that it occupies the accelerator.
 

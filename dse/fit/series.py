@@ -39,8 +39,6 @@ class Series:
 
     Parameters
     ----------
-    name : str
-        What the table calls it.
     size : ndarray, shape (points,)
         Bytes of a call.
     host, accelerated : ndarray, shape (points,)
@@ -100,10 +98,6 @@ def read_series(
         ``granularity_out_B`` are the bytes that a call returns. Repeats are rows of equal size.
         ``cpu_percent`` is the use of one core during accelerated calls, and ``queue_depth`` or
         ``in_flight`` the number of calls at the accelerator.
-    by : sequence of str
-        Columns that name series.
-    clock : float, optional
-        Clock [Hz] of times in cycles.
 
     Returns
     -------
@@ -234,13 +228,7 @@ def _nearest_column(table: DesignTable, name: str, columns: Mapping[str, str]) -
 def read_column(
     table: DesignTable, name: str, unit: str, clock: float | None = None
 ) -> tuple[Array, list[Problem]]:
-    """Return a column in a unit, and its problems: only numbers above 0 are measured values.
-
-    Parameters
-    ----------
-    clock : float, optional
-        Clock [Hz] that relates cycles and seconds.
-    """
+    """Return a column in a unit, and its problems: only numbers above 0 are measured values."""
     nothing: Array = np.full(len(table.lines), np.nan)
     own = _unit(table, name)
     if own == "1" != unit:
@@ -312,15 +300,7 @@ def _split_series(values: Mapping[str, Array], names: NDArray[np.object_]) -> It
 def check_series_columns(
     by: Sequence[str], table: DesignTable, measured: Collection[str]
 ) -> Iterator[Problem]:
-    """Yield which columns cannot name series.
-
-    Parameters
-    ----------
-    by : sequence of str
-    table : DesignTable
-    measured : collection of str
-        The columns of sizes and times.
-    """
+    """Yield which columns cannot name series."""
     others = [name for name in table.names if name not in measured]
     named = [name for name in others if any(_texts(name, table))]
     remedy = f"--by takes {', '.join(named)}" if named else "no other column has a name"

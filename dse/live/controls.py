@@ -33,8 +33,6 @@ class Control:
         ``"inputs"`` or ``"limits"``, the part of `Changes`.
     group : str
         The heading: inputs, variables or limits.
-    name, about : str
-        Its name in the study, and its meaning.
     value : str
         The value of the study, as its file gives it; empty for all values of a variable.
     options : tuple of (value, str)

@@ -22,11 +22,6 @@ class Explorer(VBox):  # type: ignore[misc]
 
     The front before the change stays in grey. The study itself does not change: ``study`` is the
     changed one.
-
-    Parameters
-    ----------
-    study : ResolvedStudy
-        The study.
     """
 
     def __init__(self, study: ResolvedStudy) -> None:

@@ -39,12 +39,8 @@ def serve(source: Path, port: int, announce: Callable[[str], None]) -> None:
 
     Parameters
     ----------
-    source : Path
-        A study file, or the folder of a run.
     port : int
         The port on 127.0.0.1; 0 for a free one.
-    announce : callable
-        Called with the address.
 
     Raises
     ------

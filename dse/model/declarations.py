@@ -182,8 +182,6 @@ def describe_contradiction(
     ----------
     points : two mappings of str to float
         The inputs; they differ only in `moved`, and the first has the smaller value.
-    values : two floats
-        The values of the output.
     """
     verb = "rises" if values[1] > values[0] else "falls"
     (low, high), (first, second) = (

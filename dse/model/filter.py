@@ -88,8 +88,6 @@ class Filter:
         ----------
         values : mapping of str to array_like
             Each of `names`: of shape (designs,), or one value for all.
-        count : int
-            How many designs.
         """
         with np.errstate(all="ignore"):
             return np.broadcast_to(_holds(self.condition, values), (count,)).astype(bool)
@@ -100,8 +98,6 @@ def read_filter(text: str, fields: Mapping[str, Field], clocked: bool = False) -
 
     Parameters
     ----------
-    fields : mapping of str to Field
-        The columns.
     clocked : bool
         Whether a clock relates cycles and seconds, even if it is no column.
 

@@ -30,8 +30,6 @@ def refute_declarations(model: Model, fixed: Mapping[str, Any], pairs: int, seed
     ----------
     fixed : mapping of str to Any
         Inputs that are not sampled: numbers, or arrays to sample from.
-    pairs : int
-        How many pairs of inputs for each input that is named in a declaration.
 
     Raises
     ------
@@ -161,8 +159,6 @@ def find_contradiction(
     ----------
     moved : str
         The input in which two rows of points differ, and in nothing else.
-    values : tuple of two mappings
-        The outputs there.
     """
     one, other = points[0][moved], points[1][moved]
     for output, given in model.monotonic.items():

@@ -309,8 +309,6 @@ def read_value(text: str, unit: str, clock: float | None = None) -> float:
     ----------
     text : str
         The number; without a unit, it is already in `unit`.
-    unit : str
-        Base unit of the result.
     clock : float, optional
         Clock rate [Hz] that relates cycles and seconds.
 

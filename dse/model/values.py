@@ -56,10 +56,6 @@ def show(value: float, unit: str, inside: Quantity | None = None) -> str:
 
     Parameters
     ----------
-    value : float
-        In the base unit.
-    unit : str
-        The base unit.
     inside : Quantity, optional
         The quantity of the value. If its domain contains the value, it also contains the rounded
         value, which gets more digits if necessary.

@@ -125,16 +125,8 @@ class Row:
     ----------
     name : str
         Words joined by ``-``; a ``+`` or ``-`` may end it, as in the literature's ``SL2+``.
-    about : str
-        What it is.
-    values : mapping of str to InputValue
-        By quantity name.
     text : mapping of str to str
         Facts that are not numbers.
-    note : str
-        On the row as a whole.
-    together : Together or None
-        How its values vary together, if that is known.
     """
 
     name: str
@@ -147,19 +139,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """A file of rows.
-
-    Parameters
-    ----------
-    name : str
-        The file's name without its ending.
-    path : Path
-        The file.
-    about : str
-        What the rows are.
-    rows : mapping of str to Row
-        By row name, in the order of the file.
-    """
+    """A file of rows."""
 
     name: str
     path: Path
@@ -293,8 +273,6 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
     name : str
         ``"interfaces"``: ``interfaces.toml`` or ``interfaces.csv`` in the study's folder, else in a
         package that offers catalogs. ``"mine.toml"``: that file in the study's folder.
-    folder : Path, optional
-        The study's folder.
 
     Raises
     ------

@@ -97,8 +97,6 @@ def with_row(study: ResolvedStudy, key: str, row: str, values: Mapping[str, Any]
     ----------
     key : str
         The entry of ``[space]`` or ``[inputs]`` that takes the row.
-    row : str
-        The row's name.
     values : mapping of str to Any
         By quantity: the text or number of a file, such as ``"1 us"``.
 

@@ -46,8 +46,6 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, 
     ----------
     reference : str
         ``module:function`` of an installed package, or ``file.py:function`` in `folder`.
-    folder : Path or None
-        The study's own folder.
 
     Returns
     -------

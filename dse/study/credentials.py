@@ -112,15 +112,6 @@ def mask_study_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
 
     The text stays as written if nothing else has to change. Otherwise, such as for a URL with
     escapes or a password in a comment, it is written again from the content.
-
-    Parameters
-    ----------
-    text : str
-        The study's text.
-    content : mapping
-        The content of the text.
-    toml : bool
-        Whether it is TOML; else JSON.
     """
     run = content.get("run")
     url = run.get("storage") if isinstance(run, Mapping) else None

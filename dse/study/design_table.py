@@ -77,8 +77,6 @@ def read_table(
     ----------
     missing : sequence of str
         Texts for a missing number, in addition to no text, ``NA``, ``nan``, ``None`` and ``-``.
-    row : str
-        The name of a row in messages.
 
     Raises
     ------

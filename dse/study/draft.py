@@ -60,15 +60,6 @@ def shipped_studies() -> dict[str, Path]:
 def from_example(target: Path, name: str, force: bool) -> Draft:
     """Return a shipped study for this file, with the files that it reads.
 
-    Parameters
-    ----------
-    target : Path
-        The study; it gets the name of the file.
-    name : str
-        One of `shipped_studies`.
-    force : bool
-        Whether to replace other files.
-
     Raises
     ------
     InputError
@@ -106,8 +97,6 @@ def from_profile(target: Path, profile: Path, question: str | None) -> Draft:
         The study; it names the profile relative to its folder.
     profile : Path
         Of one program: of ``dse profile``, or what else models read.
-    question : str or None
-        One of `QUESTIONS`; the first one if it is None.
 
     Raises
     ------

@@ -22,8 +22,6 @@ def choose_workers(study: ResolvedStudy, count: int | None, cluster: Cluster | N
 
     Parameters
     ----------
-    count : int, optional
-        Threads or processes.
     cluster : Cluster, optional
         Who works, whatever else is said.
 

@@ -34,10 +34,6 @@ class Findings:
 
     Parameters
     ----------
-    source : str
-        The study's file, for the message.
-    notes : list of str
-        What a reader of the plan may want to know.
     warnings : list of str
         Values and entries that are probably wrong: the answer shows them.
     """

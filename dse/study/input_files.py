@@ -138,8 +138,6 @@ def as_toml_content(value: Any, where: str, problems: list[Problem]) -> Any:
     ----------
     where : str
         The value's key, such as ``"space.lanes.values"``.
-    problems : list of Problem
-        Takes the problems.
     """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
@@ -178,8 +176,6 @@ def find_own_file(folder: Path | None, name: str, source: str, pattern: str) -> 
 
     Parameters
     ----------
-    source : str
-        The source of the error.
     pattern : str
         The usual names of such files, such as ``"*.csv"``.
 

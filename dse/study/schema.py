@@ -45,14 +45,10 @@ class InputValue:
         The number, or a text with a number and a unit.
     unit : str
         The unit of a number; empty for the base unit of its quantity.
-    provenance : Provenance
-        How well it is founded.
     source : str
         The reference that it is taken from; empty if the file names none.
     distribution : UncertainTable, Uncertain or None
         If it is not known exactly: as it is written, or as it is sampled.
-    note : str
-        How to read it.
     range : tuple of float or str
         The bounds of plausible values, written like `value`; empty if none are known.
     range_source : str

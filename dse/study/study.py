@@ -41,8 +41,6 @@ class ResolvedStudy(Resolved):
 
     Parameters
     ----------
-    file : StudyFile
-        The tables of the file.
     text : str
         The file's text, as it may be kept and shown: without the storage's credentials.
     content : mapping
@@ -53,12 +51,8 @@ class ResolvedStudy(Resolved):
         The file; None for a study made in a script.
     folder : Path or None
         Where the file lies, from the root: scripts may change where paths begin.
-    plan : SearchSettings
-        How the space is searched.
     warnings : tuple of str
         Values and entries that are probably wrong; the answer shows them.
-    notes : tuple of str
-        Facts that a reader should know.
     code : mapping of Path to str
         The files that models, catalogs, profiles and sections came from: the SHA-256 of each as it
         was read.

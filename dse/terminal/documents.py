@@ -179,13 +179,7 @@ def explanation_data(explanation: Explanation) -> dict[str, Any]:
 def explain_data(
     result: Result, explanations: Sequence[Explanation], changes: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the explanations of designs as plain values, for JSON.
-
-    Parameters
-    ----------
-    changes : mapping of int to mapping
-        Switch points and limits, by design.
-    """
+    """Return the explanations of designs as plain values, for JSON."""
     designs = [explanation_data(e) | json_value(changes.get(e.design, {})) for e in explanations]
     return {"name": result.name, "designs": designs}
 

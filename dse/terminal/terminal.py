@@ -128,13 +128,7 @@ class Terminal:
     def whole_summary(
         self, result: Result, report: Path, answer: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        """Show the result of a run, with the answer first.
-
-        Parameters
-        ----------
-        answer : mapping of str to Any
-            As `dse.explain.recommendation.answer_data` gives it; not shown if it is empty.
-        """
+        """Show the result of a run, with the answer first."""
         if result.target is not None:
             self._out.print(f"target: {escape(result.target.reach)}")
         if answer:

@@ -82,30 +82,16 @@ class Resolved:
 
     Parameters
     ----------
-    evaluator : Evaluator
-        Models, space, objectives and constraints.
-    target : Target or None
-        The target, if the study has one.
-    preferences : Preferences
-        The weights, bounds and excluded options that select the recommended design.
     regions : RegionsPlan or None
         Along what bottlenecks are looked for.
-    curves : sequence of CurvePlan
-        The curves of the designs that matter most.
     sections : sequence of (str, callable)
         Names and functions that write sections of the report; see `dse.model.section`.
     unchecked : sequence of str
         Requirements of models that the study does not check, with the inputs that they need.
-    uncertainty : Uncertainty
-        The uncertain inputs, with their samples.
-    inputs : tuple of StudyInput
-        The input values that its results depend on, with their provenance.
     files, section_files : sequence of Path
         The files that decide its result, and the files of sections of the report.
     fingerprints : sequence of str
         Of functions that a script gave.
-    kernels : Kernels or None
-        The kernels of a system.
     noted_files : mapping of str to (str, Path, list of Path)
         The files of inputs that a run does not copy: the text's name, the place and the files.
     """
@@ -137,10 +123,6 @@ def resolve(
 
     Parameters
     ----------
-    folder : Path or None
-        The study's own folder.
-    functions : mapping of str to callable
-        The models that a script gave.
     elsewhere : mapping of str to Path
         Where inputs lie that are not where the text says.
 

@@ -19,17 +19,7 @@ def check_agreement(
     clock: float | None,
     findings: Findings,
 ) -> None:
-    """Warn about entries of different computations, of other models and of another host's clock.
-
-    Parameters
-    ----------
-    entries : mapping of Place to Entries
-        The entries that the study selects from catalogs.
-    quantities : container of str
-        The quantities that models take.
-    clock : float or None
-        The study's clock in Hz, if it is a fixed input.
-    """
+    """Warn about entries of different computations, of other models and of another host's clock."""
     computations = {
         place: {name: facts[KERNEL] for name, facts in taken.facts.items() if KERNEL in facts}
         for place, taken in entries.items()

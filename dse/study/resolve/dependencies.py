@@ -132,32 +132,22 @@ class StudyInput:
 
     Parameters
     ----------
-    name : str
-        The quantity.
     label : str
         For people: with the row that it is of, if a variable chooses that.
     unit : str
         The quantity's; empty for a file.
     value : float
         In that unit; the middle if it is uncertain, NaN for a file.
-    provenance : Provenance
-        How well it is founded.
-    source : str
-        The reference that it is taken from.
     objectives : tuple of str
         The objectives that depend on it; only constraints do if there are none.
     variable, option : str
         The variable that chooses its row, and the row; empty if it is the same for all designs.
-    uncertain : Uncertain or None
-        How it is sampled.
     bound : bool
         Whether it is a condition of one objective or constraint, and uncertain.
     default : bool
         Whether it is a model's default that the study leaves as it is.
     range : tuple of float
         The bounds of its plausible values; empty if neither the study nor the catalog gives them.
-    range_source : str
-        The reference of the range.
     kernels : tuple of str
         The kernels of a system that have it; none for an input of the study itself.
     """
@@ -187,11 +177,6 @@ def list_inputs(
     What `at` and `over` bind is a question, and not an input value unless it is uncertain. An
     input that only relations name is a bound, and a default that chooses something in a file,
     such as a program, is no value either.
-
-    Parameters
-    ----------
-    bound : BoundValues
-        The uncertain input values of conditions, by place.
     """
     model_graph = evaluator.model_graph
     by_target = [names for _, names in _live_names(evaluator)]

@@ -43,16 +43,12 @@ class Entries:
 
     Parameters
     ----------
-    path : Path
-        The catalog.
     rows : Rows
         The values, the study's own in the place of the catalog's.
     fits : dict of str to Together
         By entry: how its values vary together, if the study asks for that.
     facts : dict of str to mapping of str to str
         By entry: its facts that are no numbers.
-    descriptions : dict of str to str
-        By entry: its description.
     """
 
     path: Path
@@ -163,10 +159,6 @@ class Inputs:
     ----------
     values : dict of str to InputValue
         Numbers in base units, with the clock; files as NaN, with their provenance.
-    resources : dict of str to Any
-        The contents of the files, by quantity.
-    files : list of Path
-        The files that were read.
     outside : dict of str to (str, Path, list of Path)
         Inputs that a run does not copy: the text's name, the place, and the files of each.
     limits : dict of str to (float, str)

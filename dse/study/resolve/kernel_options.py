@@ -50,8 +50,6 @@ class Options:
 
     Parameters
     ----------
-    names : tuple of str
-        Unique names.
     parts : mapping of str to ndarray, shape (options, totals)
         By kernel: the amount that it adds to each total.
     """
@@ -124,8 +122,6 @@ class KernelOptions:
 
     Parameters
     ----------
-    name : str
-        Its name.
     evaluator : Evaluator
         Its models and designs, with the totals that it gives as objectives.
     on_host : mapping of str to float or None

@@ -57,14 +57,6 @@ class Kernels:
     ----------
     file : SystemStudyFile
         The study: shared parts, and kernels that run at once.
-    kernels : mapping of str to Kernel
-        By name, in the study's order.
-    quantities : mapping of str to Quantity
-        The totals.
-    files : tuple of Path
-        The files that decide the kernels' designs.
-    inputs : tuple of StudyInput
-        The input values of the kernels.
     """
 
     file: SystemStudyFile

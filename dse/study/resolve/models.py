@@ -27,10 +27,6 @@ class Code:
     ----------
     models : list of Model
         The leaves of its models, under the study's names.
-    sections : list of (str, callable)
-        The writers of sections, with the names that the study gives them.
-    model_files, section_files : list of Path
-        The files that the code came from.
     fingerprints : list of str
         Of functions that a script gave; see `dse.study.code_loading.fingerprint`.
     """

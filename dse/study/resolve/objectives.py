@@ -30,13 +30,7 @@ BoundValues = dict[Place, InputValue]
 
 
 def resolve_objectives(file: StudyFile, scope: Scope, bound: BoundValues) -> list[Objective]:
-    """Read the objectives, each with a unique name; one with a problem may be left out.
-
-    Parameters
-    ----------
-    bound : BoundValues
-        Takes the uncertain input values of conditions.
-    """
+    """Read the objectives, each with a unique name; one with a problem may be left out."""
     objectives: dict[int, Objective] = {}
     for position, table in enumerate(file.objective):
         objective = _objective(scope, Place("objective") / position, table, bound)

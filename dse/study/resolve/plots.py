@@ -22,17 +22,7 @@ _REGIONS = Place("regions")
 
 @dataclass(frozen=True)
 class RegionsPlan:
-    """A resolved ``[regions]``.
-
-    Parameters
-    ----------
-    axis : str
-        The swept input.
-    low, high : float
-        Its range, in its unit.
-    objective : Objective
-        The objective whose bottlenecks are looked for.
-    """
+    """A resolved ``[regions]``."""
 
     axis: str
     low: float
@@ -46,16 +36,8 @@ class CurvePlan:
 
     Parameters
     ----------
-    name, axis : str
-        Title and swept input.
     grid : ndarray, shape (points,)
         Ascending.
-    log : bool
-        Whether the axis is logarithmic.
-    quantities : tuple of str
-        The lines.
-    conditions : mapping
-        Inputs bound for it.
     """
 
     name: str

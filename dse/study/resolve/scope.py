@@ -27,10 +27,6 @@ class Scope:
 
     Parameters
     ----------
-    model_graph : ModelGraph
-        The models and their quantities.
-    findings : Findings
-        Takes the problems.
     limits : mapping of str to (float, str)
         The greatest values of quantities that number the parts of a file, with a remedy.
     table : str

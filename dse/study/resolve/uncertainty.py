@@ -78,11 +78,6 @@ def resolve_range(
     """Return a resolved value with its range in the same unit; None, after a problem.
 
     The range contains the value: a clock relates bounds in cycles and in seconds.
-
-    Parameters
-    ----------
-    given : InputValue
-        The value and its range as they are written.
     """
     if not given.range or math.isnan(float(resolved.value)):
         return resolved
@@ -201,15 +196,7 @@ def _domain(model_graph: ModelGraph, name: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Sampling:
-    """The uncertain numbers of a study: fixed inputs, and rows of variables.
-
-    Parameters
-    ----------
-    inputs : mapping of str to InputValue
-        The fixed inputs.
-    rows : Rows
-        The rows of variables.
-    """
+    """The uncertain numbers of a study: fixed inputs, and rows of variables."""
 
     inputs: Mapping[str, InputValue]
     rows: Rows

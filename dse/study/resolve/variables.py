@@ -36,8 +36,6 @@ class Variables:
 
     Parameters
     ----------
-    space : mapping of str to Variable
-        By name.
     rows : mapping of str to Rows
         The input values of the rows that a variable chooses, in base units, by option.
     """

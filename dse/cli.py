@@ -494,8 +494,6 @@ def compare_command(first: Path, second: Path, out: Path | None, as_json: bool) 
 @option("--json", "as_json", is_flag=True, help=_JSON_HELP)
 def status_command(run: Path, as_json: bool) -> None:
     """Show the progress of RUN, a run folder or a study file (its folder is runs/NAME)."""
-    from dataclasses import asdict
-
     from dse.model.values import json_value
     from dse.result.folder import default_folder
     from dse.result.progress import read_status

@@ -58,11 +58,8 @@ def run(
 ) -> list[str]:
     """Fit a table, or all tables of a folder, write the files, and return the texts to print.
 
-    Raises
-    ------
-    InputError
-        If the table, a series, a given value or a name of a file cannot be used; with all its
-        problems. Nothing is written then.
+    InputError if the table, a series, a given value or a name of a file cannot be used; with all
+    its problems. Nothing is written then.
     """
     targets = {"-o": catalog, "--html": html, "--json": record, "--emit": emit}
     problems = list(_target_problems(table, targets, force))
@@ -129,10 +126,7 @@ def _write(
 def write_rules(fits: Sequence[Fit], table: Path, target: Path) -> list[str]:
     """Write the dispatch rules of fits, and return a text on each, and on each that is refused.
 
-    Raises
-    ------
-    InputError
-        If there is no rule for any series.
+    InputError if there is no rule for any series.
     """
     rules: list[Rule] = []
     problems: list[Problem] = []
@@ -220,12 +214,8 @@ def _row_name(series: str) -> str:
 def as_row(fit: Fit, name: str, about: str = "", source: str = "") -> str:
     """Return a row of a catalog in LogCA's quantities.
 
-    Parameters
-    ----------
-    about : str
-        The description; the series' name if it is empty.
-    source : str
-        The source of the row's values; the catalog's if it is empty.
+    `about`: the description; the series' name if it is empty. `source`: the source of the row's
+    values; the catalog's if it is empty.
     """
     about = f"{about or fit.series.name}: leave-one-out error {fit.left_out['median']:.1%} median"
     lines = [f"[{name}]", f"about = {_quoted(about)}"]

@@ -24,10 +24,7 @@ def write_design_rule(
 ) -> str:
     """Write the rule of a design to a file, and return a text on it.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be written, or the design has no rule.
+    InputError if the file cannot be written, or the design has no rule.
     """
     message, remedy = "", ""
     if target.suffix not in ENDINGS:
@@ -48,10 +45,7 @@ def write_design_rule(
 def make_design_rule(study: ResolvedStudy, result: Result, number: int) -> Rule:
     """Return the rule of a design along the axis of the study's regions.
 
-    Raises
-    ------
-    InputError
-        If the study has no regions along a size, or no speedup.
+    InputError if the study has no regions along a size, or no speedup.
     """
     graph, plan = study.evaluator.model_graph, study.regions
     message, remedy = "", ""

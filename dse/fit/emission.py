@@ -27,10 +27,7 @@ _WIDTH = 110  # characters of a line of a comment
 def emit_rules(rules: Sequence[Rule], source: Sequence[str], target: Path) -> str:
     """Return rules as the text of a file, in the language of its ending.
 
-    Parameters
-    ----------
-    rules : sequence of Rule
-        One is ``should_offload``; of several, each has its name at the end of the function's.
+    `rules`: one is ``should_offload``; of several, each has its name at the end of the function's.
     """
     template = next(name for name, ends in _TEMPLATES.items() if target.suffix in ends)
     environment = Environment(  # noqa: S701 (source code is not HTML)

@@ -86,12 +86,8 @@ class Best:
     def hold(self, place: int, value: float, start: Array) -> tuple[float, Array]:
         """Return the root of the rise of the loss if a value is held, and the law.
 
-        Parameters
-        ----------
-        place : int
-            A coordinate, or one of `BREAK_EVEN`, `HALF` and `LINE`.
-        value : float
-            Its logarithm, or the exponent.
+        `place`: a coordinate, or one of `BREAK_EVEN`, `HALF` and `LINE`. `value`: its logarithm, or
+        the exponent.
         """
         free = np.array(self.free)
         law = start.copy()
@@ -127,12 +123,7 @@ class Best:
 def interval(best: Best, place: int, value: float) -> tuple[float, float]:
     """Return the ends of the 95 % interval of a value; −inf and inf for open ends.
 
-    Parameters
-    ----------
-    place : int
-        As in `Best.hold`.
-    value : float
-        The value at its best: a logarithm, or the exponent itself.
+    `place`: as in `Best.hold`. `value`: the value at its best: a logarithm, or the exponent itself.
     """
     limit = threshold(best, place, value)
     return _end(best, place, value, -1.0, limit), _end(best, place, value, 1.0, limit)
@@ -277,10 +268,7 @@ def analyse(
 ) -> Analysis:
     """Return all values of a table with their intervals.
 
-    Parameters
-    ----------
-    ratio : float
-        Bytes returned for each byte sent, of break-even.
+    `ratio`: bytes returned for each byte sent, of break-even.
     """
     law, fit, scale, kept, scores = choice or choose_law(points, shape)
     weight = weights(points, scale, kept)

@@ -263,14 +263,9 @@ def minimize(
 ) -> tuple[Array, float]:
     """Return the law of least loss near a start, and its loss.
 
-    Parameters
-    ----------
-    start : ndarray, shape (8,)
-        A coordinate that is not free stays.
-    condition : callable, optional
-        It holds as well, as one more residual.
-    careful : bool
-        Whether a second descent, in shorter steps, looks for a lower valley of the loss.
+    `start` (8,): a coordinate that is not free stays. `condition`: it holds as well, as one more
+    residual. `careful`: whether a second descent, in shorter steps, looks for a lower valley of the
+    loss.
     """
     start = _visible(points, start, free)
     grid = make_grid(points.size, points.returned, points.accelerated)
@@ -586,10 +581,7 @@ def evidence(points: Points, scale: Array, kept: Mask, fit: Array, law: Law) -> 
 def select_law(scores: Mapping[Law, float]) -> Law:
     """Return the law with the fewest terms within 2 of the best evidence.
 
-    Parameters
-    ----------
-    scores : mapping of Law to float
-        AICc; the laws in order of their terms.
+    `scores`: AICc; the laws in order of their terms.
     """
     best = min(scores.values())
     good = [

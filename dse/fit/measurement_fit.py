@@ -165,15 +165,9 @@ class Fit:
 def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     """Fit a series.
 
-    Parameters
-    ----------
-    given : mapping of str to float, optional
-        Known values, in seconds and bytes: see `GIVEN_UNITS`.
+    `given`: known values, in seconds and bytes: see `GIVEN_UNITS`.
 
-    Raises
-    ------
-    InputError
-        If the times do not follow the sizes, or a given value does not fit the columns.
+    InputError if the times do not follow the sizes, or a given value does not fit the columns.
     """
     given = given or {}
     points, ratio = _points(series)
@@ -302,10 +296,7 @@ def _split_sum(
 def read_given_values(texts: Sequence[str]) -> dict[str, float]:
     """Read texts such as ``"overhead=5 us"``.
 
-    Raises
-    ------
-    InputError
-        With all problems of the texts.
+    InputError with all problems of the texts.
 
     >>> read_given_values(["overhead=5 us", "acceleration = 8"])
     {'overhead': 5e-06, 'acceleration': 8.0}

@@ -53,10 +53,7 @@ def fit_table(
 ) -> tuple[list[Fit], list[str]]:
     """Return the fits of a table of times, and hints.
 
-    Raises
-    ------
-    InputError
-        If no series can be fitted.
+    InputError if no series can be fitted.
     """
     known = dict(given)
     series, hints = read_series(table, by, known.pop("clock", None))
@@ -75,16 +72,10 @@ def fit_table(
 def fit_folder(folder: Path, by: Sequence[str], given: Mapping[str, float]) -> Folder:
     """Fit all tables of a folder.
 
-    Parameters
-    ----------
-    by : sequence of str
-        Columns that name series, in the tables that have them. In the others, all columns of texts
-        that divide the rows into groups of four or more.
+    `by`: columns that name series, in the tables that have them. In the others, all columns of
+    texts that divide the rows into groups of four or more.
 
-    Raises
-    ------
-    InputError
-        If the folder has no table that can be fitted.
+    InputError if the folder has no table that can be fitted.
     """
     found = Folder([], [], [])
     for path in sorted(folder.glob("*.csv")):
@@ -234,16 +225,10 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 def compare_thresholds(path: Path, fits: Sequence[Fit]) -> Iterator[str]:
     """Yield each threshold that a table has, next to the fits of its device.
 
-    Parameters
-    ----------
-    path : Path
-        A CSV file with ``device``, a part of the name of a series, and ``bytes``, the size from
-        which calls are offloaded.
+    `path`: a CSV file with ``device``, a part of the name of a series, and ``bytes``, the size from
+    which calls are offloaded.
 
-    Raises
-    ------
-    InputError
-        If the table does not have these columns.
+    InputError if the table does not have these columns.
     """
     table = open_table(path)
     if "device" not in table.texts or "bytes" not in table.numbers:

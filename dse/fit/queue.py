@@ -168,10 +168,7 @@ class LoadFit:
 def latency(load: Array, values: Array) -> Array:
     """Return the mean latency at some loads; inf at and above the capacity.
 
-    Parameters
-    ----------
-    values : ndarray
-        Overhead and service time [s]; of a rate the capacity as well.
+    `values`: overhead and service time [s]; of a rate the capacity as well.
     """
     overhead, service = values[:2].tolist()  # Python's numbers: the loop takes a third of the time
     if len(values) == 3:
@@ -335,10 +332,7 @@ def read_loads(path: Path, by: Sequence[str]) -> tuple[list[Load], list[str]] | 
     ``in_flight``, or else a rate, ``offered_Gbps``, or ``offered_total_Gbps``: one of each. The
     result is None if the table has none of these loads.
 
-    Raises
-    ------
-    InputError
-        With all problems of the table.
+    InputError with all problems of the table.
     """
     table = open_table(path)
     stems = {name: name.rpartition("_")[0] for name in table.names}

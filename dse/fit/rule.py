@@ -140,10 +140,7 @@ class Rule:
 def find_ranges(curve: TimesCurve, occupancy: float = 1.0) -> tuple[Range, ...]:
     """Return the ranges of a rule.
 
-    Parameters
-    ----------
-    occupancy : float
-        The part of an accelerated call's time that it occupies the accelerator.
+    `occupancy`: the part of an accelerated call's time that it occupies the accelerator.
 
     >>> size = np.array([1.0, 101.0])
     >>> find_ranges(TimesCurve(size, size, 0.0 * size + 41.0, 0.0 * size + 41.0))
@@ -240,10 +237,7 @@ def make_rule(fit: Fit) -> Rule:
     its rule without the sizes around a crossing has a regret of at most 5 %. Otherwise the measured
     sizes decide.
 
-    Raises
-    ------
-    InputError
-        If fewer than four sizes have both times: nothing then shows how good a rule is.
+    InputError if fewer than four sizes have both times: nothing then shows how good a rule is.
     """
     measured = TimesCurve(*(columns := measured_times(fit.series)), columns[2])
     if len(measured.size) < _MIN_DEPTHS:

@@ -70,10 +70,7 @@ class Series:
 def open_table(path: Path) -> DesignTable:
     """Read a table of measurements.
 
-    Raises
-    ------
-    InputError
-        If it is no table; a misspelt name of a file is answered with the nearest.
+    InputError if it is no table; a misspelt name of a file is answered with the nearest.
     """
     if not path.is_file():
         near = nearest(path.name, [file.name for file in path.parent.glob("*.csv")])

@@ -62,10 +62,7 @@ def list_controls(study: ResolvedStudy) -> list[Control]:
 def change_study(study: ResolvedStudy, changes: Changes) -> ResolvedStudy:
     """Return a study with changes; a text that is a plain number is in the base unit.
 
-    Raises
-    ------
-    InputError
-        If a name is unknown or a value cannot be; with every problem.
+    InputError if a name is unknown or a value cannot be; with every problem.
     """
     if inputs := changes.get("inputs"):
         choices = study.choices

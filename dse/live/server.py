@@ -37,15 +37,9 @@ _PARTS = {"inputs", "limits"}
 def serve(source: Path, port: int, announce: Callable[[str], None]) -> None:
     """Serve the page of a study or a run until Ctrl-C.
 
-    Parameters
-    ----------
-    port : int
-        The port on 127.0.0.1; 0 for a free one.
+    `port`: the port on 127.0.0.1; 0 for a free one.
 
-    Raises
-    ------
-    InputError
-        If the study cannot be used, the port is taken, or a package is missing.
+    InputError if the study cannot be used, the port is taken, or a package is missing.
     """
     try:
         import uvicorn

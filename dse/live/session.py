@@ -240,10 +240,7 @@ def provisional_front(study: ResolvedStudy, result: Result) -> Points:
 
     It is no front of the space: designs that the result did not keep may be better.
 
-    Raises
-    ------
-    DseError
-        If the study has other variables or objectives, or a model raises.
+    DseError if the study has other variables or objectives, or a model raises.
     """
     designs = result.designs
     for name, variable in study.evaluator.space.variables.items():

@@ -72,11 +72,8 @@ class Model:
     def from_function(cls, function: Callable[..., Any], name: str = "") -> Model:
         """Read a model from an annotated function.
 
-        Raises
-        ------
-        InputError
-            If a parameter or an output lacks its declaration, or parts do not make the whole. The
-            error lists all such problems.
+        InputError if a parameter or an output lacks its declaration, or parts do not make the
+        whole. The error lists all such problems.
         """
         name = name or public_name(function)
         problems: list[Problem] = []
@@ -139,10 +136,7 @@ class Model:
     def renamed(self, names: Mapping[str, str]) -> Model:
         """Return the model with some of its quantities under other names (own name → new name).
 
-        Raises
-        ------
-        InputError
-            If two quantities would get the same name.
+        InputError if two quantities would get the same name.
         """
         new = [names.get(name, name) for name in (*self.inputs, *self.outputs)]
         if twice := sorted({name for name in new if new.count(name) > 1}):

@@ -178,10 +178,7 @@ def describe_contradiction(
 ) -> str:
     """Return in words how two points contradict a declared sign.
 
-    Parameters
-    ----------
-    points : two mappings of str to float
-        The inputs; they differ only in `moved`, and the first has the smaller value.
+    `points`: the inputs; they differ only in `moved`, and the first has the smaller value.
     """
     verb = "rises" if values[1] > values[0] else "falls"
     (low, high), (first, second) = (
@@ -229,10 +226,7 @@ class Requirement:
     def read(self) -> Relation:
         """Return the relation.
 
-        Raises
-        ------
-        GrammarError
-            If the text is no relation.
+        GrammarError if the text is no relation.
         """
         return replace(read_relation(self.relation), slack=_ROUNDING)
 
@@ -278,11 +272,8 @@ def requires(*given: Requirement) -> Callable[[F], F]:
     the requirements of its parts and its own. A study takes each requirement of a model that it
     uses as a constraint; see "Requirements are constraints" in docs/explanation/decisions.md.
 
-    Raises
-    ------
-    InputError
-        If a requirement is no relation, has no description, or names a quantity that the model
-        neither takes nor gives. The error lists all such problems.
+    InputError if a requirement is no relation, has no description, or names a quantity that the
+    model neither takes nor gives. The error lists all such problems.
 
     >>> from typing import Annotated, NamedTuple
     >>> from dse.model import Array, Floats

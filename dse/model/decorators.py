@@ -25,10 +25,7 @@ def model(function: Callable[..., T]) -> Callable[..., T]:
     if all inputs are inside. The engine does this to every model. A shipped model is decorated
     where it is defined, and scripts then see the same values.
 
-    Raises
-    ------
-    InputError
-        If two parameters, or fields of records, have one name.
+    InputError if two parameters, or fields of records, have one name.
 
     >>> from typing import Annotated, NamedTuple
     >>> from dse.model import Array, Floats

@@ -77,17 +77,10 @@ _COUNT = _Unit(1.0, {}, "1")
 def convert_units(comparison: Comparison, units: Units, clocked: bool = False) -> Comparison:
     """Return a comparison of numbers without units; convert values in other units.
 
-    Parameters
-    ----------
-    units : mapping of str to str or None
-        The unit of each name; None for a number that takes any.
-    clocked : bool
-        Whether a value `CLOCK` relates cycles and seconds.
+    `units`: the unit of each name; None for a number that takes any. `clocked`: whether a value
+    `CLOCK` relates cycles and seconds.
 
-    Raises
-    ------
-    UnitMismatchError
-        If the comparison adds or compares different dimensions, or a unit is unknown.
+    UnitMismatchError if the comparison adds or compares different dimensions, or a unit is unknown.
 
     >>> from dse.model.grammar import read_condition
     >>> units = {"data": "B", "width": "B/cycle"}

@@ -84,10 +84,7 @@ class Filter:
     def holds(self, values: Mapping[str, Any], count: int) -> NDArray[np.bool_]:
         """Return for each design whether it satisfies the filter.
 
-        Parameters
-        ----------
-        values : mapping of str to array_like
-            Each of `names`: of shape (designs,), or one value for all.
+        `values`: each of `names`: of shape (designs,), or one value for all.
         """
         with np.errstate(all="ignore"):
             return np.broadcast_to(_holds(self.condition, values), (count,)).astype(bool)
@@ -96,15 +93,9 @@ class Filter:
 def read_filter(text: str, fields: Mapping[str, Field], clocked: bool = False) -> Filter:
     """Read a filter from a text.
 
-    Parameters
-    ----------
-    clocked : bool
-        Whether a clock relates cycles and seconds, even if it is no column.
+    `clocked`: whether a clock relates cycles and seconds, even if it is no column.
 
-    Raises
-    ------
-    GrammarError
-        If the text is no filter; the error lists every problem.
+    GrammarError if the text is no filter; the error lists every problem.
 
     >>> fields = {"area": Field("LUT"), "interface": Field("", ("pci-card", "user-port"))}
     >>> small = read_filter('area / 2 < 1 kLUT and interface != "pci-card"', fields)

@@ -161,10 +161,7 @@ def list_names(node: Condition | Expression) -> Iterator[Name]:
 def list_comparisons(node: Condition) -> tuple[Comparison, ...]:
     """Return the comparisons that must all hold.
 
-    Raises
-    ------
-    GrammarError
-        If the tree has ``or`` or ``not``, or a comparison gives no bound.
+    GrammarError if the tree has ``or`` or ``not``, or a comparison gives no bound.
     """
     if isinstance(node, Comparison):
         wrong = next((s for s in (node.left, node.right) if isinstance(s, Text)), None)
@@ -260,10 +257,7 @@ def read_unquoted_text(text: str, at: int) -> str:
 def read_condition(text: str) -> Condition:
     """Read a condition.
 
-    Raises
-    ------
-    GrammarError
-        With each problem of the text.
+    GrammarError with each problem of the text.
     """
     tree, problems = parse_tree(text)
     if problems:

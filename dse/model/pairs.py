@@ -26,15 +26,10 @@ _DECADES = 12.0  # beyond typical values, in a domain without bound
 def refute_declarations(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) -> None:
     """Try to refute every declared sign and lower bound of a model and of its parts.
 
-    Parameters
-    ----------
-    fixed : mapping of str to Any
-        Inputs that are not sampled: numbers, or arrays to sample from.
+    `fixed`: inputs that are not sampled: numbers, or arrays to sample from.
 
-    Raises
-    ------
-    AssertionError
-        If a pair refutes a declaration; it names model, output, input, both points and both values.
+    AssertionError if a pair refutes a declaration; it names model, output, input, both points and
+    both values.
     """
     if model.parts and model.monotonic:
         raise AssertionError(f"{model.name}: has parts, so only what they declare counts")
@@ -155,10 +150,7 @@ def find_contradiction(
 ) -> tuple[str, str] | None:
     """Return an output that contradicts its declaration, and how, in words; None if none does.
 
-    Parameters
-    ----------
-    moved : str
-        The input in which two rows of points differ, and in nothing else.
+    `moved`: the input in which two rows of points differ, and in nothing else.
     """
     one, other = points[0][moved], points[1][moved]
     for output, given in model.monotonic.items():

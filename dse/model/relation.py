@@ -123,10 +123,8 @@ class Relation:
     def in_units(self, units: Units, clocked: bool = False) -> Relation:
         """Return the relation between numbers in the units of its quantities.
 
-        Raises
-        ------
-        UnitMismatchError
-            If it adds or compares different dimensions; see `dse.model.dimension.convert_units`.
+        UnitMismatchError if it adds or compares different dimensions; see
+        `dse.model.dimension.convert_units`.
         """
         return replace(self, sides=convert_units(self.sides, units, clocked))
 
@@ -146,10 +144,7 @@ def read_relation(text: str) -> Relation:
 def read_relations(text: str) -> tuple[Relation, ...]:
     """Read the relations of a text: comparisons that all hold, such as ``a between 2 and b``.
 
-    Raises
-    ------
-    GrammarError
-        If the text is not a condition, or has ``or``, ``not`` or texts in it.
+    GrammarError if the text is not a condition, or has ``or``, ``not`` or texts in it.
 
     >>> [relation.text for relation in read_relations("2 <= lanes <= 8 and area < 3 kLUT")]
     ['2 <= lanes', 'lanes <= 8', 'area < 3 kLUT']
@@ -162,10 +157,7 @@ def read_relations(text: str) -> tuple[Relation, ...]:
 def make_relation(comparison: Comparison) -> Relation:
     """Return the relation of a comparison.
 
-    Raises
-    ------
-    GrammarError
-        If it names no quantity.
+    GrammarError if it names no quantity.
     """
     relation = Relation(write_tree(comparison), comparison)
     if not relation.names:

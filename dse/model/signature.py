@@ -71,10 +71,7 @@ _read_hints = functools.lru_cache(maxsize=4_096)(get_type_hints)  # several read
 def read_layout(function: Callable[..., Any]) -> Layout:
     """Return a function's parameters with flat records and evaluated annotations.
 
-    Raises
-    ------
-    InputError
-        If two parameters, or fields of records, have one name.
+    InputError if two parameters, or fields of records, have one name.
     """
     hints = _read_hints(function, include_extras=True)
     flat: list[inspect.Parameter] = []

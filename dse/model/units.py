@@ -193,10 +193,7 @@ def list_known_units() -> list[str]:
 def resolve_unit(unit: str) -> tuple[float, dict[str, int]]:
     """Return how many basic units a unit is, and the powers of its dimensions.
 
-    Raises
-    ------
-    UnitError
-        If the unit is unknown.
+    UnitError if the unit is unknown.
 
     >>> resolve_unit("KiB/s"), resolve_unit("stream")
     ((1024.0, {'[information]': 1, '[time]': -1}), (1.0, {'[stream]': 1}))
@@ -209,10 +206,7 @@ def conversion_factor(given: str, wanted: str) -> tuple[float, int]:
 
     A value in `given` times the factor times ``clock ** power`` (clock in Hz) is in `wanted`.
 
-    Raises
-    ------
-    UnitError
-        If no factor relates them.
+    UnitError if no factor relates them.
 
     >>> conversion_factor("KiB", "B")
     (1024.0, 0)
@@ -305,17 +299,10 @@ def _swapped(
 def read_value(text: str, unit: str, clock: float | None = None) -> float:
     """Read a number with a unit, such as ``"1.16 GHz"``, into the base unit.
 
-    Parameters
-    ----------
-    text : str
-        The number; without a unit, it is already in `unit`.
-    clock : float, optional
-        Clock rate [Hz] that relates cycles and seconds.
+    `text`: the number; without a unit, it is already in `unit`. `clock`: clock rate [Hz] that
+    relates cycles and seconds.
 
-    Raises
-    ------
-    UnitError
-        If the text is not a number, or its unit is unknown or does not fit.
+    UnitError if the text is not a number, or its unit is unknown or does not fit.
 
     >>> read_value("1 KiB", "B"), read_value("10 ns", "cycle", clock=1e9)
     (1024.0, 10.0)
@@ -356,10 +343,7 @@ def split_value(text: str) -> tuple[float, str, str]:
 
     The number is the longest one at the beginning of the text; nothing is converted.
 
-    Raises
-    ------
-    UnitError
-        If the text does not begin with a number.
+    UnitError if the text does not begin with a number.
 
     >>> split_value("1.16 GHz"), split_value("5×10⁷ LUT")
     ((1.16, '1.16', 'GHz'), (50000000.0, '5e7', 'LUT'))

@@ -54,11 +54,8 @@ def show_value(value: float, unit: str, inside: Quantity | None = None) -> str:
 def show(value: float, unit: str, inside: Quantity | None = None) -> str:
     """Return a value with its unit in four digits, as a study may contain it.
 
-    Parameters
-    ----------
-    inside : Quantity, optional
-        The quantity of the value. If its domain contains the value, it also contains the rounded
-        value, which gets more digits if necessary.
+    `inside`: the quantity of the value. If its domain contains the value, it also contains the
+    rounded value, which gets more digits if necessary.
 
     >>> show(1024.0, "B"), show(2.0**25, "B"), show(0.5, "1"), show(2.5e-7, "s")
     ('1,024 B', '32 MiB', '0.5', '250 ns')

@@ -156,10 +156,7 @@ def open_catalog(name: str, folder: Path | None = None) -> Catalog:
 def load_catalog(path: Path) -> Catalog:
     """Read a catalog.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read or used; it lists every problem.
+    InputError if the file cannot be read or used; it lists every problem.
     """
     try:
         state = path.stat()
@@ -268,16 +265,10 @@ def _check_together(
 def find_catalog(name: str, folder: Path | None = None) -> Path:
     """Find a catalog by name.
 
-    Parameters
-    ----------
-    name : str
-        ``"interfaces"``: ``interfaces.toml`` or ``interfaces.csv`` in the study's folder, else in a
-        package that offers catalogs. ``"mine.toml"``: that file in the study's folder.
+    `name`: ``"interfaces"``: ``interfaces.toml`` or ``interfaces.csv`` in the study's folder, else
+    in a package that offers catalogs. ``"mine.toml"``: that file in the study's folder.
 
-    Raises
-    ------
-    InputError
-        If there is none, or the file is outside the study's folder.
+    InputError if there is none, or the file is outside the study's folder.
     """
     is_file = name.endswith(_SUFFIXES)
     for file in [name] if is_file else [name + suffix for suffix in _SUFFIXES]:

@@ -24,10 +24,7 @@ def filter_catalog(catalog: Catalog, condition: str) -> Catalog:
     ``entry``, the name. A text needs no quotes if it is one word, its case does not matter, and
     ``=`` means ``==``. An entry without a value satisfies no comparison with it.
 
-    Raises
-    ------
-    InputError
-        If the condition cannot be read; it lists every problem.
+    InputError if the condition cannot be read; it lists every problem.
     """
     rows = list(catalog.rows.values())
     names = dict.fromkeys(name for row in rows for name in row.text)

@@ -29,10 +29,7 @@ _ABOUT = ("kind", "kernel", "variant", "device", "instructions")
 def parse_catalog_table(text: str) -> dict[str, Any]:
     r"""Return a table as the content of a catalog in TOML.
 
-    Raises
-    ------
-    ValueError
-        If the text is no such table.
+    ValueError if the text is no such table.
 
     >>> content = parse_catalog_table("entry, kernel, lane_area [LUT]\na, AES, 300\n")
     >>> content["a"]["text"], content["a"]["lane_area"]

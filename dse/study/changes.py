@@ -23,16 +23,10 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
 
     A value that a row of ``[inputs]`` sets becomes a value of the study.
 
-    Parameters
-    ----------
-    given : mapping of str to Any
-        By quantity or variable: the text or number of a file, such as ``"2 GHz"``; for a variable
-        that chooses, the name of the option.
+    `given`: by quantity or variable: the text or number of a file, such as ``"2 GHz"``; for a
+    variable that chooses, the name of the option.
 
-    Raises
-    ------
-    InputError
-        If a name is unknown or changes nothing, or a value cannot be; with every problem.
+    InputError if a name is unknown or changes nothing, or a value cannot be; with every problem.
     """
     if isinstance(study.file, TableStudyFile):
         message = "a study of a table has no inputs: its designs are evaluated already"
@@ -93,17 +87,10 @@ def _beyond(study: ResolvedStudy, changed: ResolvedStudy, names: Iterable[str]) 
 def with_row(study: ResolvedStudy, key: str, row: str, values: Mapping[str, Any]) -> ResolvedStudy:
     """Return a study in which some values of a row are others.
 
-    Parameters
-    ----------
-    key : str
-        The entry of ``[space]`` or ``[inputs]`` that takes the row.
-    values : mapping of str to Any
-        By quantity: the text or number of a file, such as ``"1 us"``.
+    `key`: the entry of ``[space]`` or ``[inputs]`` that takes the row. `values`: by quantity: the
+    text or number of a file, such as ``"1 us"``.
 
-    Raises
-    ------
-    InputError
-        If there is no such entry, row or value, or a value cannot be; with every problem.
+    InputError if there is no such entry, row or value, or a value cannot be; with every problem.
     """
     problems: list[Problem] = []
     own = {name: as_toml_content(value, name, problems) for name, value in values.items()}
@@ -174,16 +161,10 @@ def list_limits(study: ResolvedStudy) -> dict[str, tuple[int, str]]:
 def with_limits(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy:
     """Return a study in which some limits of constraints are others.
 
-    Parameters
-    ----------
-    given : mapping of str to Any
-        By name, as in `list_limits`: the text or number of a file, such as ``"300 kLUT"``; for a
-        relation, the whole relation.
+    `given`: by name, as in `list_limits`: the text or number of a file, such as ``"300 kLUT"``; for
+    a relation, the whole relation.
 
-    Raises
-    ------
-    InputError
-        If there is no such limit, or a value cannot be; with every problem.
+    InputError if there is no such limit, or a value cannot be; with every problem.
     """
     known, problems = list_limits(study), list[Problem]()
     tables = [dict(table) for table in study.content.get("constraint", [])]

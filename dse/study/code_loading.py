@@ -76,15 +76,9 @@ def load_function(
 ) -> tuple[Callable[..., Any], tuple[Path, ...]]:
     """Load a function that a study names; see `load_model`.
 
-    Parameters
-    ----------
-    what : str
-        The kind of object, for the message if it is another one, such as ``"model"``.
+    `what`: the kind of object, for the message if it is another one, such as ``"model"``.
 
-    Raises
-    ------
-    InputError
-        If there is no such module or function.
+    InputError if there is no such module or function.
     """
     source, _, name = reference.partition(":")
     if not name.isidentifier() or not source:
@@ -244,13 +238,8 @@ class _Loader(SourceFileLoader):
 def load_file(path: Path) -> tuple[ModuleType, dict[str, Path]]:
     """Import a file and return its module, and the files of its folder that it imports, by name.
 
-    Raises
-    ------
-    InputError
-        If a function of it imports another file of the folder: functions travel to workers by
-        value, and the other file does not.
-    BaseException
-        Whatever the file raises.
+    InputError if a function of it imports another file of the folder: functions travel to workers
+    by value, and the other file does not. BaseException: whatever the file raises.
     """
     folder = path.parent.resolve()
 
@@ -293,10 +282,7 @@ def is_of_a_study(module: str) -> bool:
 def _reached(first: Mapping[str, Path], find: Callable[[str], Path | None]) -> dict[str, Path]:
     """Return the modules that some modules import, with themselves, by dotted name.
 
-    Parameters
-    ----------
-    find : callable
-        From a module's dotted name to its file; None for modules that do not belong.
+    `find`: from a module's dotted name to its file; None for modules that do not belong.
     """
     files: dict[str, Path] = {}
     waiting, known = dict(first), set(first)
@@ -317,10 +303,7 @@ def _reached(first: Mapping[str, Path], find: Callable[[str], Path | None]) -> d
 def _imports(text: bytes, module: str, package: bool, nested: bool = False) -> tuple[str, ...]:
     r"""Return the dotted names that a module's text imports; a name from a module may be one too.
 
-    Parameters
-    ----------
-    nested : bool
-        Whether only imports in functions count.
+    `nested`: whether only imports in functions count.
 
     >>> _imports(b"import a.b\nfrom .c import d", "top.mine", False)
     ('a.b', 'top.c', 'top.c.d')

@@ -73,15 +73,10 @@ def read_table(
 ) -> tuple[DesignTable, Path]:
     """Read a table in a study's folder.
 
-    Parameters
-    ----------
-    missing : sequence of str
-        Texts for a missing number, in addition to no text, ``NA``, ``nan``, ``None`` and ``-``.
+    `missing`: texts for a missing number, in addition to no text, ``NA``, ``nan``, ``None`` and
+    ``-``.
 
-    Raises
-    ------
-    InputError
-        If there is none, it lies elsewhere, or it is not a table.
+    InputError if there is none, it lies elsewhere, or it is not a table.
     """
     path = find_own_file(folder, name, "table", "*.csv")
     try:

@@ -60,10 +60,7 @@ def shipped_studies() -> dict[str, Path]:
 def from_example(target: Path, name: str, force: bool) -> Draft:
     """Return a shipped study for this file, with the files that it reads.
 
-    Raises
-    ------
-    InputError
-        If there is no such study, or one of its files would replace another file.
+    InputError if there is no such study, or one of its files would replace another file.
     """
     shipped = shipped_studies()
     if name not in shipped:
@@ -91,17 +88,10 @@ def from_example(target: Path, name: str, force: bool) -> Draft:
 def from_profile(target: Path, profile: Path, question: str | None) -> Draft:
     """Return a study of a program for this file.
 
-    Parameters
-    ----------
-    target : Path
-        The study; it names the profile relative to its folder.
-    profile : Path
-        Of one program: of ``dse profile``, or what else models read.
+    `target`: the study; it names the profile relative to its folder. `profile`: of one program: of
+    ``dse profile``, or what else models read.
 
-    Raises
-    ------
-    InputError
-        If there is no such profile, or it lacks the data for the question.
+    InputError if there is no such profile, or it lacks the data for the question.
     """
     if not profile.exists():
         folder = profile.parent
@@ -120,22 +110,13 @@ def from_kernel(
 ) -> Draft:
     """Return a study of a kernel of the catalogs for this file.
 
-    Parameters
-    ----------
-    target : Path
-        The study; catalogs in its folder go before the shipped ones.
-    kernel : str
-        A row of the catalog ``kernels``, or how such rows begin: the first for the host.
-    host : str or None
-        A row of ``platforms``; the first on which the kernel was measured if it is None.
-    engines, interfaces : sequence of str
-        Rows of these catalogs. If they are empty: the engines for the kernel, and the interfaces
-        that are not made for a single accelerator.
+    `target`: the study; catalogs in its folder go before the shipped ones. `kernel`: a row of the
+    catalog ``kernels``, or how such rows begin: the first for the host. `host`: a row of
+    ``platforms``; the first on which the kernel was measured if it is None. `engines`,
+    `interfaces`: rows of these catalogs. If they are empty: the engines for the kernel, and the
+    interfaces that are not made for a single accelerator.
 
-    Raises
-    ------
-    InputError
-        With every name that is not there, and the nearest one.
+    InputError with every name that is not there, and the nearest one.
     """
     kernels, platforms, known, links = (
         load_catalog(find_catalog(name, target.parent))

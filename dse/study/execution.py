@@ -20,15 +20,9 @@ from dse.study.study import ResolvedStudy
 def choose_workers(study: ResolvedStudy, count: int | None, cluster: Cluster | None) -> Workers:
     """Return the workers of a study: a cluster, joblib's as a script chose, or as in the study.
 
-    Parameters
-    ----------
-    cluster : Cluster, optional
-        Who works, whatever else is said.
+    `cluster`: who works, whatever else is said.
 
-    Raises
-    ------
-    InputError
-        If the cluster has no workers, or others than here; see `Cluster.check`.
+    InputError if the cluster has no workers, or others than here; see `Cluster.check`.
     """
     table = study.file.run
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -78,12 +72,8 @@ METHOD = "method"
 def choose_search(study: ResolvedStudy, workers: Workers = ALONE, began: str = "") -> ResolvedStudy:
     """Return a study with its search method, which may follow from its models and their bounds.
 
-    Parameters
-    ----------
-    workers : Workers
-        If processes work, models are run in one of them.
-    began : str
-        The method that an earlier run began with, which goes on; empty if there is none.
+    `workers`: if processes work, models are run in one of them. `began`: the method that an earlier
+    run began with, which goes on; empty if there is none.
     """
     plan = study.plan
     if began:

@@ -30,15 +30,10 @@ def read_toml(
 ) -> tuple[str, dict[str, Any]]:
     """Read a TOML file, its text and its content.
 
-    Parameters
-    ----------
-    parse : callable
-        Another form of the same content: a function of the text that raises `ValueError`.
+    `parse`: another form of the same content: a function of the text that raises `ValueError`.
 
-    Raises
-    ------
-    InputError
-        If there is no such file, it is not TOML, or it is beyond the limits of `check_content`.
+    InputError if there is no such file, it is not TOML, or it is beyond the limits of
+    `check_content`.
     """
     if path.is_dir():
         inside = sorted(p.name for p in path.glob("*.toml"))
@@ -134,10 +129,7 @@ def _without_none(value: Any) -> Any:
 def as_toml_content(value: Any, where: str, problems: list[Problem]) -> Any:
     """Return a value of a script as a TOML file can contain it; note each part that it cannot.
 
-    Parameters
-    ----------
-    where : str
-        The value's key, such as ``"space.lanes.values"``.
+    `where`: the value's key, such as ``"space.lanes.values"``.
     """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
@@ -174,15 +166,9 @@ def as_toml_content(value: Any, where: str, problems: list[Problem]) -> Any:
 def find_own_file(folder: Path | None, name: str, source: str, pattern: str) -> Path:
     """Return the path of a file in a study's folder, or in a folder below it.
 
-    Parameters
-    ----------
-    pattern : str
-        The usual names of such files, such as ``"*.csv"``.
+    `pattern`: the usual names of such files, such as ``"*.csv"``.
 
-    Raises
-    ------
-    InputError
-        If the study has no folder, or the file is outside it or is not there.
+    InputError if the study has no folder, or the file is outside it or is not there.
     """
     root = (folder or Path()).resolve()
     path = (root / name).resolve()
@@ -228,12 +214,8 @@ class OutsideInput(NamedTuple):
     def changed(self) -> list[str]:
         """Return which files are no longer what was read, or were not there.
 
-        Raises
-        ------
-        InputError
-            If what lies there now cannot be read as an input.
-        OSError
-            If it cannot be read at all.
+        InputError if what lies there now cannot be read as an input. OSError if it cannot be read
+        at all.
         """
         check_regular(self.path, MAX_INPUT)
         found = {place_in(self.path, file): file for file in list_files(self.path)}
@@ -254,12 +236,7 @@ def list_files(path: Path) -> list[Path]:
 
     Hidden files are left out.
 
-    Raises
-    ------
-    OSError
-        If a folder cannot be read.
-    ValueError
-        If a name in it is not text.
+    OSError if a folder cannot be read. ValueError if a name in it is not text.
     """
     if not path.is_dir():
         return [path]

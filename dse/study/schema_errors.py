@@ -53,10 +53,7 @@ _Schema = TypeVar("_Schema", bound=BaseModel)
 def check_study_content(content: Mapping[str, Any], findings: Findings) -> StudyFile:
     """Check a study's content against the schema.
 
-    Raises
-    ------
-    InputError
-        With every error of the schema.
+    InputError with every error of the schema.
     """
     if not content:
         findings.add(Place(), "the file is empty", "dse new STUDY writes a first draft")

@@ -124,19 +124,11 @@ def read_study(
 ) -> ResolvedStudy:
     """Read a study file.
 
-    Parameters
-    ----------
-    target : mapping, optional
-        A ``[target]`` that takes the place of the file's own.
-    seconds : float, optional
-        A time-out that takes the place of the file's own; it is added as a last line of the text.
-    elsewhere : mapping of str to Path, optional
-        By key: the paths of inputs that are not where the text points; the study is a copy.
+    `target`: a ``[target]`` that takes the place of the file's own. `seconds`: a time-out that
+    takes the place of the file's own; it is added as a last line of the text. `elsewhere`: by key:
+    the paths of inputs that are not where the text points; the study is a copy.
 
-    Raises
-    ------
-    InputError
-        With every problem of the file.
+    InputError with every problem of the file.
     """
     path = Path(path)
     text, raw = read_toml(path)
@@ -169,15 +161,9 @@ def rewrite_study(
 ) -> ResolvedStudy:
     """Make a study of another content, with the place and functions of this one.
 
-    Parameters
-    ----------
-    moved : collection of str
-        Inputs whose files are looked for again; the others lie where they did.
+    `moved`: inputs whose files are looked for again; the others lie where they did.
 
-    Raises
-    ------
-    InputError
-        With every problem of the content.
+    InputError with every problem of the content.
     """
     text = to_toml(content) if study.path else json.dumps(content, indent=1)
     elsewhere = {key: o.path for key, o in study.outside.items() if key not in moved}

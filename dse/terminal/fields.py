@@ -114,10 +114,7 @@ def _wrap_head(head: str, size: int, most: int) -> list[str]:
 def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width: int) -> list[str]:
     """Return the answer of a run in at most 18 lines, the first of which the caller prints.
 
-    Parameters
-    ----------
-    answer : mapping of str to Any
-        As `dse.explain.recommendation.answer_data` gives it; empty if there is none.
+    `answer`: as `dse.explain.recommendation.answer_data` gives it; empty if there is none.
     """
     lines = make_field(*_describe_search(result), width, 2)
     warnings = answer.get("warnings", ())
@@ -320,7 +317,10 @@ def _what_if(result: Result, explanation: Explanation, width: int) -> list[str]:
     if not changes:
         return make_field("No change", explanation.no_change, width, 2)
     heads = ["What if", *(word_name(o.name) for o in result.objectives), "design"]
-    rows = [[_head(change), *_effects(change), str(change.design or "")] for change in changes]
+    rows = [
+        [_head(change), *(e.change for e in change.effects), str(change.design or "")]
+        for change in changes
+    ]
     return make_table(heads, rows, width)
 
 
@@ -355,10 +355,6 @@ def _switch_points(found: SwitchPoints, width: int) -> list[str]:
 
 def _texts(found: SwitchPoints) -> list[tuple[str, ...]]:
     return [point.texts for point in found.points[:_SWITCHES]]
-
-
-def _effects(change: Change) -> list[str]:
-    return [effect.change for effect in change.effects]
 
 
 # A plan ---------------------------------------------------------------------------------------

@@ -121,15 +121,9 @@ def resolve(
 ) -> Resolved:
     """Resolve a study.
 
-    Parameters
-    ----------
-    elsewhere : mapping of str to Path
-        Where inputs lie that are not where the text says.
+    `elsewhere`: where inputs lie that are not where the text says.
 
-    Raises
-    ------
-    InputError
-        With every problem of the first stage that has one.
+    InputError with every problem of the first stage that has one.
     """
     # Stage 1: every name in the study refers to code that exists.
     code = load_code(file, folder, functions, findings)

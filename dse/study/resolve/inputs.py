@@ -194,10 +194,7 @@ def resolve_inputs(
 ) -> Inputs:
     """Read ``[inputs]``.
 
-    Parameters
-    ----------
-    elsewhere : mapping of str to Path
-        Where files lie that are not where the text says, because the study is a copy.
+    `elsewhere`: where files lie that are not where the text says, because the study is a copy.
     """
     inputs = Inputs()
     scope = Scope(model_graph, findings, inputs.limits)

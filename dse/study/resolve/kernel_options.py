@@ -165,15 +165,10 @@ class KernelOptions:
     ) -> Options:
         """Return the front of the designs in the totals, with some inputs bound.
 
-        Parameters
-        ----------
-        checks : bool
-            Whether models are checked against their contract, and designs are evaluated again.
+        `checks`: whether models are checked against their contract, and designs are evaluated
+        again.
 
-        Raises
-        ------
-        InputError
-            If the designs are too many, or a model breaks its contract.
+        InputError if the designs are too many, or a model breaks its contract.
         """
         evaluator = _bind(self.evaluator, bound or {})
         points = _search(evaluator, signs, checks)
@@ -315,10 +310,7 @@ def share_engine(
     Either each has its own option, or some have the same design: it then counts once, and each of
     them is evaluated with the sums over all of them.
 
-    Raises
-    ------
-    InputError
-        If the kernels have different variables, or too many designs.
+    InputError if the kernels have different variables, or too many designs.
     """
     space, problems = _common_space(kernels), list[Problem]()
     if space is None:
@@ -440,10 +432,7 @@ def chain_kernels(
     an edge forbids states that do not fit; see `dse.search.portfolio.trees`. A kernel is evaluated
     with the inputs `fed` if its predecessor is built, and `feeds` if its successors are.
 
-    Raises
-    ------
-    InputError
-        If a kernel does not take these inputs, or there are too many options.
+    InputError if a kernel does not take these inputs, or there are too many options.
     """
     bound = {kernel.name: _read_inputs(table, kernel) for kernel in kernels}
     names = [kernel.name for kernel in kernels]
@@ -490,21 +479,17 @@ def _forbid(
     own: Sequence[tuple[_State, Options]], before: Sequence[tuple[_State, Options]], several: int
 ) -> Array:
     """Return 0 for each pair of states of a kernel and its predecessor that fit, else infinity."""
+    has_feeding = any(state.feeds for state, _ in before)  # options for built successors
 
     def fits(state: _State, parent: _State) -> bool:
         if state.built and state.fed != parent.built:
             return False
         if parent.feeds:  # all successors are built
             return state.built
-        return several > 1 or not (parent.built and state.built) or not _has_feeding(before)
+        return several > 1 or not (parent.built and state.built) or not has_feeding
 
     rows = [[0.0 if fits(s, p) else np.inf for p, _ in before] for s, _ in own]
     return np.array(rows)
-
-
-def _has_feeding(variants: Sequence[tuple[_State, Options]]) -> bool:
-    """Return whether a kernel has options for built successors."""
-    return any(state.feeds for state, _ in variants)
 
 
 def _read_inputs(

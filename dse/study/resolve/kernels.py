@@ -117,10 +117,7 @@ class Kernels:
     def search(self, evaluator: Evaluator, findings: Findings) -> Evaluator:
         """Return the evaluator of the system with the options of the kernels, which are searched.
 
-        Raises
-        ------
-        InputError
-            If a kernel has no option, or its models break their contract.
+        InputError if a kernel has no option, or its models break their contract.
         """
         signs, options = _find_signs(evaluator, self.models, findings), dict[str, Options]()
         for key in dict.fromkeys(self.members.values()):
@@ -348,10 +345,7 @@ def _study_of(
 def _check_run(kernel: str, run: str, folder: Path | None, findings: Findings) -> Path:
     """Check that a run wrote the designs in its folder; return its summary.
 
-    Raises
-    ------
-    InputError
-        If the folder is not of a finished run, or its table has changed.
+    InputError if the folder is not of a finished run, or its table has changed.
     """
     for name in (_SUMMARY, _DESIGNS):
         if not ((folder or Path()) / run / name).is_file():
@@ -369,23 +363,6 @@ def _check_run(kernel: str, run: str, folder: Path | None, findings: Findings) -
     return path
 
 
-def _check_columns(name: str, totals: Sequence[str], known: Sequence[str]) -> None:
-    """Check that a table has a column for each total.
-
-    Raises
-    ------
-    InputError
-        If one is missing.
-    """
-    problems = [
-        Problem("", f"{name} has no column '{total}', which is a total", nearest(total, known))
-        for total in totals
-        if total not in known
-    ]
-    if problems:
-        raise InputError("", problems)
-
-
 def _study_of_table(
     kernel: str,
     name: str,
@@ -398,7 +375,13 @@ def _study_of_table(
     from dse.study.design_table import read_table
 
     columns = read_table(name, folder)[0]
-    _check_columns(name, totals, columns.names)
+    problems = [
+        Problem("", f"{name} has no column '{t}', which is a total", nearest(t, columns.names))
+        for t in totals
+        if t not in columns.names
+    ]
+    if problems:
+        raise InputError("", problems)
     constraints = list(table.constraint)
     if of_run and "table_feasible" in columns.names:
         constraints.append(ConstraintTable.model_construct(quantity="table_feasible", at_least=1.0))

@@ -100,10 +100,7 @@ def _objective(
 def resolve_reduction(reduce: str | None, upper: bool) -> Reduction | None:
     """Read how scenarios become one number; None if the study does not say.
 
-    Parameters
-    ----------
-    upper : bool
-        Whether less is better, or the bound is an upper one: then the greatest is the worst.
+    `upper`: whether less is better, or the bound is an upper one: then the greatest is the worst.
     """
     if reduce is None:
         return None

@@ -375,10 +375,11 @@ def _study_of_table(
     from dse.study.design_table import read_table
 
     columns = read_table(name, folder)[0]
+    known = columns.names
     problems = [
-        Problem("", f"{name} has no column '{t}', which is a total", nearest(t, columns.names))
-        for t in totals
-        if t not in columns.names
+        Problem("", f"{name} has no column '{total}', which is a total", nearest(total, known))
+        for total in totals
+        if total not in known
     ]
     if problems:
         raise InputError("", problems)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
 from dse.evaluate.failures import evaluate_naming_failures
 from dse.evaluate.model_graph import ModelError
-from dse.evaluate.pace import SLOW, measure_pace
+from dse.evaluate.pace import SLOW
 from dse.evaluate.space import Points, sample_designs
 from dse.model.contract import ContractError, Model
 from dse.model.pairs import find_contradiction
@@ -71,7 +71,7 @@ def audit_models(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
                 f"{pace:.1f} s, too long for the {seconds:.3g} s that there are"
             )
             return Audit([], {"study.models": message})
-    slow = measure_pace(evaluator, _MANY) > SLOW  # more is left to `check_model`
+    slow = evaluator.pace > SLOW  # more is left to `check_model`
     watch = _Watch(evaluator, _sample_allowed(evaluator, _FEW if slow else _MANY))
     watch.evaluate()
     if watch.problems or slow:

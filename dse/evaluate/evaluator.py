@@ -19,6 +19,7 @@ from dse.evaluate.criteria import (
     measure_violations,
 )
 from dse.evaluate.model_graph import Evaluation, Key, ModelGraph
+from dse.evaluate.pace import measure_pace
 from dse.evaluate.space import Points, Space
 from dse.model.quantity import Array, Quantity
 from dse.model.values import show
@@ -125,6 +126,11 @@ class Evaluator:
     @property
     def _block(self) -> int:
         return max(1, _CHUNK // self.scenarios)
+
+    @cached_property
+    def pace(self) -> float:
+        """The processor seconds per design; measured once, as models may remember designs."""
+        return measure_pace(self)
 
     @cached_property
     def domains(self) -> tuple[Quantity | None, ...]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import resource
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.space import sample_designs
+
+if TYPE_CHECKING:
+    from dse.evaluate.evaluator import Evaluator
 
 SLOW = 1e-3
 """Seconds per design from which models are simulators."""
@@ -24,7 +27,7 @@ _LONG_DESIGN = 2.0  # seconds: one design that takes longer is not run again
 _PROPORTIONAL = 4.0  # times the batch before: a batch that takes more shows the cost per design
 
 
-def measure_pace(evaluator: Evaluator, designs: int = _BATCH) -> float:
+def measure_pace(evaluator: Evaluator) -> float:
     """Return the processor seconds per design in a batch of some designs, or of fewer slow ones.
 
     A call of many formulas costs milliseconds, however few its designs. A batch thus ends the
@@ -34,10 +37,10 @@ def measure_pace(evaluator: Evaluator, designs: int = _BATCH) -> float:
     seconds = _measure_batch(evaluator, size)
     if _LONG_BATCH < seconds < _LONG_DESIGN:
         seconds = _measure_batch(evaluator, size)  # the first call loads libraries
-    while size < designs and seconds <= max(_LONG_BATCH, _PROPORTIONAL * before):
+    while size < _BATCH and seconds <= max(_LONG_BATCH, _PROPORTIONAL * before):
         if size >= _ENOUGH and seconds < 0.1 * SLOW * size:
             break
-        size, before = min(_GROWTH * size, designs), seconds
+        size, before = min(_GROWTH * size, _BATCH), seconds
         seconds = _measure_batch(evaluator, size)
     return seconds / size
 

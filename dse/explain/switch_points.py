@@ -28,7 +28,6 @@ from dse.evaluate.failures import ignore_errors
 from dse.evaluate.input_variation import InputRange, fix_at_middles, vary_one_at_a_time
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.pace import SLOW as SLOW_MODEL
-from dse.evaluate.pace import measure_pace
 from dse.evaluate.samples import Distribution, Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
@@ -365,7 +364,8 @@ def find_switch_points(
         Whether no design is recommended, and this one is the nearest. Then every input value takes
         other ones, and a switch point is where a design is recommended.
     """
-    study = replace(study, evaluator=ignore_errors(study.evaluator))
+    unguarded = study.evaluator
+    study = replace(study, evaluator=ignore_errors(unguarded))
     evaluator = study.evaluator
     inputs = [(f, input_range(study, f, unmet)) for f in study.inputs]
     ranges = [(given, found[0]) for given, found in inputs if found is not None]
@@ -377,8 +377,8 @@ def find_switch_points(
     effort = len(numbers) * (1 + 2 * steps * len(ranges))
     small = study.kernels is None and effort <= few
     why = SLOW if result.is_guided else "" if small or thorough else LATER
-    if not why and not small and (pace := measure_pace(evaluator)) > SLOW_MODEL:
-        why = COSTLY if effort * pace > seconds else ""
+    if not why and (pace := unguarded.pace) > SLOW_MODEL and effort * pace > seconds:
+        why = COSTLY
     if why:
         return SwitchPoints((), why)
 

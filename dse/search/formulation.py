@@ -22,7 +22,6 @@ from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.input_variation import fix_at_middles
 from dse.evaluate.model_graph import Evaluation, ModelError
-from dse.evaluate.pace import measure_pace
 from dse.evaluate.space import Choice, Points, sample_designs
 from dse.evaluate.table_space import TableSpace
 from dse.model.declarations import MARGIN
@@ -46,7 +45,7 @@ def check_formulation(evaluator: Evaluator, source: str, seconds: float) -> list
     """
     if isinstance(evaluator.space, TableSpace):
         return []  # there are no designs between the rows of a table
-    budget = int(seconds / max(measure_pace(evaluator), _CLOCK_STEP))
+    budget = int(seconds / max(evaluator.pace, _CLOCK_STEP))
     size = budget // (1 + len(_POSITIONS) * len(evaluator.space.variables))
     points = sample_designs(evaluator.space, min(max(2, size), _SAMPLED))
     refuse_own_hosts(evaluator, source, points)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from dse.evaluate.failures import DesignError
-from dse.evaluate.pace import measure_pace
 from dse.search.base import SearchSettings
 from dse.search.cluster import Cluster, is_in_a_task, list_packages
 from dse.search.method_choice import adapt_to_bounds, adapt_to_pace, plan_guided, probe_bounds
@@ -95,7 +95,7 @@ def _adapt(study: ResolvedStudy, workers: Workers) -> SearchSettings:
     """Return the settings that suit the speed of the models and the bounds of a study."""
     plan, evaluator = study.plan, study.evaluator
     if plan.guided is not None:
-        pace = workers.call(measure_pace, evaluator)
+        pace = workers.call(attrgetter("pace"), evaluator)
         plan = adapt_to_pace(plan, evaluator, pace)
     if plan.bounded is not None and plan is study.plan:
         plan = adapt_to_bounds(plan, workers.call(probe_bounds, evaluator, plan.bounded))

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 import dse
 from benchmarks import peer_problems
 from dse.cli import commands
+from dse.evaluate.evaluator import Evaluator
 from dse.run import run
 from dse.search.base import Progress, SearchSettings
 from dse.search.method_choice import adapt_to_bounds, adapt_to_pace
-from dse.study import execution
 from dse.study.execution import choose_search
 from tests.toy import changed
 
@@ -58,7 +58,7 @@ def test_a_resumed_run_keeps_the_method_that_it_began_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = _study(tmp_path, "seed = 3\n")
-    monkeypatch.setattr(execution, "measure_pace", lambda _: 0.5)
+    monkeypatch.setattr(Evaluator, "pace", 0.5)
     begun: list[str] = []
 
     def cut(progress: Progress) -> None:
@@ -70,7 +70,7 @@ def test_a_resumed_run_keeps_the_method_that_it_began_with(
 
     first = run(study, tmp_path / "out", 1, cut, begins=note)
     assert first.certificate.stopped == "interrupted"
-    monkeypatch.setattr(execution, "measure_pace", lambda _: 1e-6)
+    monkeypatch.setattr(Evaluator, "pace", 1e-6)
     assert study.plan.guided is not None
     guided = replace(study.plan.guided, evaluations=128)
     short = replace(study, plan=replace(study.plan, guided=guided))
@@ -106,7 +106,7 @@ def test_check_says_which_method_and_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _study(tmp_path, search)
-    monkeypatch.setattr(execution, "measure_pace", lambda _: pace)
+    monkeypatch.setattr(Evaluator, "pace", pace)
     output = (
         CliRunner().invoke(commands, ["check", str(tmp_path / "study.toml"), "--verbose"]).output
     )

@@ -54,3 +54,20 @@ def _measured(cost: Callable[[Any], None]) -> float:
 
     made = evaluator({"x": Integer(1, 9000)}, [model("m", slow, ["x"], ["y"])], [objective("y")])
     return measure_pace(made)
+
+
+def test_models_that_remember_designs_stay_slow() -> None:
+    known: set[float] = set()
+
+    def remembering(x: Any) -> Any:
+        for value in set(np.atleast_1d(x).tolist()) - known:
+            known.add(value)
+            _compute(0.05)
+        return x
+
+    models = [model("m", remembering, ["x"], ["y"])]
+    made = evaluator({"x": Integer(1, 20)}, models, [objective("y")])
+    pace = made.pace
+    made.evaluate(made.space.from_index(np.arange(20)))
+    assert made.pace == pace > 0.01
+    assert measure_pace(made) < 0.01

@@ -130,7 +130,7 @@ class Evaluator:
     @cached_property
     def pace(self) -> float:
         """The processor seconds per design; measured once, as models may remember designs."""
-        return measure_pace(self)
+        return measure_pace(self.evaluate, self.space)
 
     @cached_property
     def domains(self) -> tuple[Quantity | None, ...]:

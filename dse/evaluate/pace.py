@@ -8,14 +8,11 @@ on fast, slow and busy machines.
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from dse.evaluate.model_graph import ModelError
-from dse.evaluate.space import sample_designs
-
-if TYPE_CHECKING:
-    from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import Points, Space, sample_designs
 
 SLOW = 1e-3
 """Seconds per design from which models are simulators."""
@@ -27,30 +24,30 @@ _LONG_DESIGN = 2.0  # seconds: one design that takes longer is not run again
 _PROPORTIONAL = 4.0  # times the batch before: a batch that takes more shows the cost per design
 
 
-def measure_pace(evaluator: Evaluator) -> float:
+def measure_pace(evaluate: Callable[[Points], object], space: Space) -> float:
     """Return the processor seconds per design in a batch of some designs, or of fewer slow ones.
 
     A call of many formulas costs milliseconds, however few its designs. A batch thus ends the
     measurement only if it costs much more than the batch before, or if some designs show formulas.
     """
     size, before = 1, 0.0
-    seconds = _measure_batch(evaluator, size)
+    seconds = _measure_batch(evaluate, space, size)
     if _LONG_BATCH < seconds < _LONG_DESIGN:
-        seconds = _measure_batch(evaluator, size)  # the first call loads libraries
+        seconds = _measure_batch(evaluate, space, size)  # the first call loads libraries
     while size < _BATCH and seconds <= max(_LONG_BATCH, _PROPORTIONAL * before):
         if size >= _ENOUGH and seconds < 0.1 * SLOW * size:
             break
         size, before = min(_GROWTH * size, _BATCH), seconds
-        seconds = _measure_batch(evaluator, size)
+        seconds = _measure_batch(evaluate, space, size)
     return seconds / size
 
 
-def _measure_batch(evaluator: Evaluator, size: int) -> float:
+def _measure_batch(evaluate: Callable[[Points], object], space: Space, size: int) -> float:
     """Return the seconds of this process, its threads and its ended children, for a batch."""
-    points = sample_designs(evaluator.space, size)
+    points = sample_designs(space, size)
     began = _used_seconds()
     with suppress(ModelError):  # the search names the design
-        evaluator.evaluate(points)
+        evaluate(points)
     return _used_seconds() - began
 
 

@@ -53,7 +53,7 @@ def _measured(cost: Callable[[Any], None]) -> float:
         return x
 
     made = evaluator({"x": Integer(1, 9000)}, [model("m", slow, ["x"], ["y"])], [objective("y")])
-    return measure_pace(made)
+    return measure_pace(made.evaluate, made.space)
 
 
 def test_models_that_remember_designs_stay_slow() -> None:
@@ -70,4 +70,4 @@ def test_models_that_remember_designs_stay_slow() -> None:
     pace = made.pace
     made.evaluate(made.space.from_index(np.arange(20)))
     assert made.pace == pace > 0.01
-    assert measure_pace(made) < 0.01
+    assert measure_pace(made.evaluate, made.space) < 0.01

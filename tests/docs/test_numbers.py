@@ -15,6 +15,7 @@ from objectives.partition.estimate import estimate
 from objectives.partition.quantities import Architecture
 from objectives.partition.quantities import Workloads
 from objectives.sharing import round_robin
+from tests.accelerometer_examples import ASYNC, SYNC, SYNC_OS, told
 from tests.docs.pages import ROOT, first_number, is_rounded, read_page, read_table
 from tests.energy_examples import AES, everything, row
 
@@ -46,6 +47,15 @@ def test_energy() -> None:
         assert is_rounded(product, found["energy_delay_product"] * 1e9, 3)
 
 
+def test_accelerometer() -> None:
+    rows = read_table("docs/explanation/accelerometer.md", "| threading | cores |")
+    modes = {"Sync": SYNC, "Sync-OS": SYNC_OS, "Async": ASYNC}
+    for name, cores, speedup, _, utilization, _, wait, _, tail, _ in rows:
+        found = told(replace(modes[name], cores=int(cores)))
+        assert is_rounded(speedup, found["speedup"])
+        assert is_rounded(utilization, found["engine_utilization"])
+        assert is_rounded(wait, found["engine_wait_time"])
+        assert is_rounded(tail, found["offload_time_p99"])
 
 
 def test_sharing() -> None:

@@ -35,6 +35,8 @@ class Setting:
         One thread switch; there are two for each offload.
     cores, threads : int
         `threads` is for each core; one if it stands still.
+    constant : bool
+        Whether each offload takes the engine the same time; else it is exponential.
     """
 
     threading: Literal["sync", "sync-os", "async"]
@@ -46,6 +48,7 @@ class Setting:
     switch: float = 0.0
     cores: int = 1
     threads: int = 1
+    constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,26 +61,35 @@ class Seen:
         Offloads of a core a cycle, over those of a core that does all itself.
     utilization : float
         Of the engine.
+    queue_time : float
+        Mean wait at the engine.
+    offload_times : ndarray
+        From set-up to result, of each offload.
     """
 
     speedup: float
     utilization: float
+    queue_time: float
+    offload_times: np.ndarray[Any, np.dtype[np.float64]]
 
 
 def simulate(setting: Setting, offloads: int, seed: int = 0) -> Seen:
     """Simulate until so many offloads are done, after a tenth of them that does not count."""
     env, rng = simpy.Environment(), np.random.default_rng(seed)
     engine = simpy.Resource(env)
-    done: list[tuple[float, float]] = []  # end, service
+    done: list[tuple[float, float, float, float]] = []  # end, offload time, wait, service
     finished = env.event()
     first = offloads // 10
 
-    def serve() -> Generator[Any, Any, None]:
+    def serve(begun: float) -> Generator[Any, Any, None]:
+        arrived = env.now
         with engine.request() as turn:
             yield turn
-            service = rng.exponential(setting.kernel / setting.acceleration)
+            waited = env.now - arrived
+            mean = setting.kernel / setting.acceleration
+            service = mean if setting.constant else rng.exponential(mean)
             yield env.timeout(service)
-        done.append((env.now, service))
+        done.append((env.now, env.now - begun, waited, service))
         if len(done) == first + offloads and not finished.triggered:
             finished.succeed()
 
@@ -90,8 +102,9 @@ def simulate(setting: Setting, offloads: int, seed: int = 0) -> Seen:
                     yield env.timeout(setting.switch)  # back to this thread
                 has_run = True
                 yield env.timeout(rng.exponential(setting.compute))
+                begun = env.now
                 yield env.timeout(setting.overhead + setting.latency)
-                service = env.process(serve())
+                service = env.process(serve(begun))
                 if setting.threading == "sync":
                     yield service
                 if setting.threading == "sync-os":
@@ -110,5 +123,7 @@ def simulate(setting: Setting, offloads: int, seed: int = 0) -> Seen:
     before = setting.compute + setting.kernel
     return Seen(
         float(len(counted) * before / (elapsed * setting.cores)),
-        float(counted[:, 1].sum() / elapsed),
+        float(counted[:, 3].sum() / elapsed),
+        float(counted[:, 2].mean()),
+        counted[:, 1],
     )

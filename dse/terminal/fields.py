@@ -126,7 +126,7 @@ def summarize_run(result: Result, answer: Mapping[str, Any], report: str, width:
         lines += make_field("Answer", answer["verdict"], width, 2)
         lines += _describe_recommended(answer, width)
     if len(result.front):
-        lines += tabulate_best_designs(result, answer, width)
+        lines += _best_designs(result, answer, width)
     else:
         lines += make_field("Front", "empty: no design that was evaluated is feasible", width)
     if result.target is not None:
@@ -218,8 +218,8 @@ def _describe_recommended(answer: Mapping[str, Any], width: int) -> list[str]:
     return lines
 
 
-def tabulate_best_designs(result: Result, answer: Mapping[str, Any], width: int) -> list[str]:
-    """Return the recommended design and the best of each objective as a table."""
+def _best_designs(result: Result, answer: Mapping[str, Any], width: int) -> list[str]:
+    """Return the recommended design and the best of each objective as a table, and no engine."""
     front, named = result.front, dict[str, list[str]]()
     if answer and answer["designs"]:
         first = answer["designs"][0]

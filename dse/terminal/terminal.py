@@ -7,19 +7,25 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 
 from dse.evaluate.audit import show_exactly
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.graph_summary import VariableEffects, list_steps, list_variable_effects
+from dse.evaluate.space import SUBSET
 from dse.evaluate.table_space import TableSpace
 from dse.explain.breakdown import find_divisor, part_fields
 from dse.explain.explanation import Explanation, list_best_points, region_fields
 from dse.explain.sensitivity import Sensitivity
 from dse.model.values import (
+    add_unit,
+    align_numbers,
+    choose_prefix,
     plural,
     show_number,
     show_percent,
@@ -31,12 +37,7 @@ from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import describe_ground
 from dse.study.catalog import Catalog, ListedModel, find_near_name
 from dse.study.study import ResolvedStudy
-from dse.terminal.fields import (
-    summarize_explanation,
-    summarize_plan,
-    summarize_run,
-    tabulate_best_designs,
-)
+from dse.terminal.fields import summarize_explanation, summarize_plan, summarize_run
 from dse.terminal.layout import escape, hang_text, indent_text, show_time
 
 if TYPE_CHECKING:
@@ -140,8 +141,10 @@ class Terminal:
         self._out.print(escape(result.certificate.statement))
         if result.certificate.basis:
             self._out.print(escape(result.certificate.basis))
-        if len(result.front):
-            self.lines(tabulate_best_designs(result, answer, self.width))
+        front = result.front
+        if len(front):
+            for each in _best_designs(result, self._out):
+                self._out.print(each)
         else:
             self._out.print("no design is on the front: none that was evaluated is feasible")
         self._steps(answer)
@@ -428,3 +431,79 @@ def status_lines(status: Status, now: datetime) -> Iterator[str]:
         yield f"  {place}, since {since:%Y-%m-%d %H:%M:%S}: {does}"
     if status.hint:
         yield f"  {status.hint}"
+
+
+# The best design per objective and the Nash design, as a table or list
+
+
+class _Column(NamedTuple):
+    name: str
+    head: str
+    number: bool
+    cells: list[str]
+
+
+def _best_designs(result: Result, console: Console) -> list[Table | Padding | str]:
+    """Return the best designs for printing: one table if it fits, else a list per design.
+
+    No name is ever broken, and the numbers of a column have aligned decimal points.
+    """
+    front = result.front
+    rows = [(f"best {o.name}", front.best(o.name)) for o in result.objectives]
+    if len(result.objectives) > 1:
+        rows.append(("Nash design", front.nash()))
+    names: dict[str, list[str]] = {}
+    designs = {str(design.name): design for _, design in rows}
+    for label, design in rows:
+        names.setdefault(str(design.name), []).append(label)
+    columns = []
+    for o in result.objectives:
+        values = np.array([float(design[o.name]) for design in designs.values()])
+        scale, unit = choose_prefix(values, o.unit)
+        texts = [
+            text if np.isfinite(value) else show_value(value, o.unit)
+            for value, text in zip(values.tolist(), align_numbers(values / scale), strict=True)
+        ]
+        columns.append(_Column(o.name, add_unit(o.name, unit).replace(" [", "\n["), True, texts))
+    for column in result.columns.values():
+        if column.about == SUBSET:
+            chosen = [str(design[column.name]) for design in designs.values()]
+            columns.append(_Column(column.name, column.name, False, chosen))
+    table = _best_table(names, columns)
+    least = console.measure(table, options=console.options.update(max_width=_PIPED_COLUMNS)).minimum
+    return [table] if least <= console.width else _best_list(names, columns)
+
+
+def _best_table(names: dict[str, list[str]], columns: list[_Column]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    longest = max(len(line) for labels in names.values() for line in _lines(labels))
+    table.add_column("", no_wrap=True, min_width=longest)  # a name of two words is one
+    table.add_column("design", justify="right", no_wrap=True)
+    for column in columns:
+        head = escape(column.head)
+        table.add_column(head, justify="right" if column.number else "left", no_wrap=column.number)
+    for i, (design, labels) in enumerate(names.items()):
+        cells = [escape(column.cells[i]) for column in columns]
+        table.add_row(escape("\n".join(_lines(labels))), design, *cells)
+    return table
+
+
+def _lines(labels: list[str]) -> list[str]:
+    """Return the objectives in which a design is best, one per line."""
+    return [*(f"{label}," for label in labels[:-1]), labels[-1]]
+
+
+def _best_list(names: dict[str, list[str]], columns: list[_Column]) -> list[Table | Padding | str]:
+    shown: list[Table | Padding | str] = []
+    for i, (design, labels) in enumerate(names.items()):
+        shown.append(escape(f"{', '.join(labels)}: design {design}"))
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column("", no_wrap=True)
+        for column in columns:
+            unit = column.head.partition("\n[")[2].rstrip("]")
+            finite = column.number and column.cells[i][-1:].isdigit()
+            table.add_row(
+                escape(column.name), escape(f"{column.cells[i]} {unit if finite else ''}")
+            )
+        shown.append(indent_text(table))
+    return shown

@@ -108,8 +108,12 @@ def test_no_name_in_the_summary_is_broken(runs: Path) -> None:
         text = _dse(*line, cwd=runs, columns=columns).stdout
         assert "Complete: all 5 designs" in " ".join(text.split())
         assert max(len(line) for line in text.splitlines()[2:-1]) <= columns
+        for name in ("break_even", "peak_speedup"):
+            assert re.search(rf"\b{name}\b", text)
+        if columns == 44:
+            assert "best speedup, best break_even, Nash design: design 4" in " ".join(text.split())
     text = text[text.index("Complete") :].partition("a tenth")[0]
-    rows = [line for line in text.splitlines() if re.match(r"^(best|recommended)", line)]
+    rows = [line for line in text.splitlines() if re.match(r"^(best|Nash| {8})", line)]
     rows = [row for row in rows if re.search(r"\d\.\d", row)]
     points = [[found.start() for found in re.finditer(r"(?<=\d)\.(?=\d)", row)] for row in rows]
     assert len(points) == 2

@@ -20,7 +20,7 @@ _BATCH = 4096  # designs: a large batch shows the cost per design, not per call
 _ENOUGH = 64  # designs that show that models are formulas
 _GROWTH = 8  # of a batch to the next one
 _LONG_BATCH = 0.25  # seconds: a batch that takes less is followed by a larger one
-_LONG_DESIGN = 2.0  # seconds: one design that takes longer is not run again
+_LONG_DESIGN = 2.0  # seconds: one that takes longer is not run again, a longer batch is the last
 _PROPORTIONAL = 4.0  # times the batch before: a batch that takes more shows the cost per design
 
 
@@ -28,14 +28,16 @@ def measure_pace(evaluate: Callable[[Points], object], space: Space) -> float:
     """Return the processor seconds per design in a batch of some designs, or of fewer slow ones.
 
     A call of many formulas costs milliseconds, however few its designs. A batch thus ends the
-    measurement only if it costs much more than the batch before, or if some designs show formulas.
+    measurement only if it costs much more than the batch before, if some designs show formulas, or
+    if it takes seconds: the first call of a simulator may load libraries for as long.
     """
     size, before = 1, 0.0
     seconds = _measure_batch(evaluate, space, size)
     if _LONG_BATCH < seconds < _LONG_DESIGN:
         seconds = _measure_batch(evaluate, space, size)  # the first call loads libraries
     while size < _BATCH and seconds <= max(_LONG_BATCH, _PROPORTIONAL * before):
-        if size >= _ENOUGH and seconds < 0.1 * SLOW * size:
+        formulas = size >= _ENOUGH and seconds < 0.1 * SLOW * size
+        if formulas or (size > 1 and seconds > _LONG_DESIGN):
             break
         size, before = min(_GROWTH * size, _BATCH), seconds
         seconds = _measure_batch(evaluate, space, size)

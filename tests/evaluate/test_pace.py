@@ -71,3 +71,14 @@ def test_models_that_remember_designs_stay_slow() -> None:
     made.evaluate(made.space.from_index(np.arange(20)))
     assert made.pace == pace > 0.01
     assert measure_pace(made.evaluate, made.space) < 0.01
+
+
+def test_a_long_first_call_makes_no_simulator_a_formula() -> None:
+    sizes: list[int] = []
+
+    def cost(x: Any) -> None:
+        _compute(0.3 * np.size(x) + (0 if sizes else 2))
+        sizes.append(np.size(x))
+
+    assert _measured(cost) > 0.1
+    assert max(sizes) <= 8

@@ -231,8 +231,9 @@ class Constraint:
     name: str
     """As shown, such as ``"utilization <= 0.9"``."""
     quantity: str
-    unit: str
     """The bounded quantity, empty for a relation."""
+    unit: str
+    """The unit of the quantity, empty for a relation."""
     bound: float
     """The bound, in the quantity's unit; 0 for a relation."""
     upper: bool

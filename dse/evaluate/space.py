@@ -131,8 +131,9 @@ class Integer(_Grid):
     """A whole number between two bounds, in steps from the lower one."""
 
     low: int
+    """The lower bound, included."""
     high: int
-    """The bounds, both included; the highest value is the last step that is not beyond `high`."""
+    """The upper bound, included; the highest value is the last step that is not beyond it."""
     step: int = 1
     """The difference of neighbouring values."""
     log: bool = False

@@ -26,13 +26,17 @@ class Side:
 
     name: str
     front: int
+    """The number of designs on its front."""
     survive: int
+    """The number of these designs that the other front does not dominate."""
     dominated: int
-    """The number of designs on its front; how many of them the other front dominates, or not."""
+    """The number of these designs that the other front dominates."""
     hypervolume: float
     """In the cube that both fronts span, with the reference 1.1."""
     best: dict[str, float]
+    """The best value of each objective."""
     distinct: int
+    """The number of distinct points of its front."""
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,15 @@ class Status:
     """The progress of a run."""
 
     name: str
+    """The study."""
     state: str
-    """The study and its state: ``finished``, ``under way``, ``cut short``, or ``unknown`` if there
-    is no note yet."""
+    """The state: ``finished``, ``under way``, ``cut short``, or ``unknown`` if there is no note
+    yet."""
     method: str = ""
     done: int | None = None
+    """The number of designs or samples so far; None if it is not known."""
     total: int | None = None
-    """The number of designs or samples; None if it is not known, or has no limit."""
+    """The number of designs or samples in all; None if it is not known, or has no limit."""
     front: int | None = None
     """Non-dominated designs so far; None if it is not known."""
     rate: float | None = None
@@ -38,11 +40,13 @@ class Status:
     left: float | None = None
     """Seconds until the end at that rate."""
     host: str = ""
+    """The machine that works, or worked last."""
     pid: int | None = None
-    """The machine and the process that works, or worked last."""
+    """The process that works, or worked last."""
     since: str = ""
+    """The time of its start, in UTC."""
     seen: str = ""
-    """The times of its start and its last note, in UTC."""
+    """The time of its last note, in UTC."""
     hint: str = ""
 
 

@@ -66,9 +66,11 @@ class Certificate:
     designs: int | None
     """Size of the space; None if it is continuous."""
     evaluated: int
+    """The number of evaluated designs, each counted once even if it was sampled several times."""
     feasible: int
+    """The number of feasible designs, counted in the same way."""
     non_dominated: int
-    """The numbers of designs, each counted once even if it was sampled several times."""
+    """The number of designs on the front, counted in the same way."""
     statement: str
     """The same in a sentence."""
     stopped: str
@@ -130,9 +132,9 @@ class Cut:
     name: str
     """The constraint, such as ``"utilization <= 0.9"``."""
     violated: int
+    """The number of evaluated designs that violate it, or have no value of it."""
     alone: int
-    """The number of evaluated designs that violate it, or have no value of it; and the number that
-    violate only this constraint."""
+    """The number of evaluated designs that violate only this constraint."""
     first: tuple[int, ...] = ()
     """Of a sample of the infeasible designs in `Result.designs`, the numbers of the designs that
     violate this constraint and none before it in the study's order."""
@@ -163,8 +165,9 @@ class TargetAnswer:
     """The answer of a front to a target."""
 
     reach: str
+    """The target as written."""
     least: str
-    """The target as written, and the objective to minimize."""
+    """The objective to minimize."""
     designs: tuple[int, ...]
     """The designs of the front that meet it."""
     best: tuple[Best, ...]

@@ -75,7 +75,9 @@ class State:
     """Neighbours of earlier generations that were not evaluated. Shape (designs, variables)."""
     evaluated: Evaluated
     lengths: Array | None = None
+    """The lengths that kriging has learned, see `Surrogate`; None before it has learned."""
     learned_from: int = 0
+    """The number of designs that the lengths were learned from."""
     ended: str = ""
     """Why the search ended before its evaluations were used; empty if it has not."""
 

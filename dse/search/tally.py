@@ -23,10 +23,11 @@ class Tally:
     """Counts over designs; tallies of parts add up to the tally of the whole, in any order."""
 
     evaluated: int
+    """Evaluated designs."""
     feasible: int
+    """Designs that satisfy everything."""
     undefined: int
-    """Designs evaluated; those that satisfy everything; those that have an objective without a
-    value, of the designs whose objectives were computed."""
+    """Designs with an objective without a value, of the designs whose objectives were computed."""
     violated: NDArray[np.int64]
     """Designs that violate each constraint. Shape (constraints,)."""
     least: Array
@@ -36,9 +37,9 @@ class Tally:
     """The design with that least violation, the first of several; -1 for none. Shape
     (constraints,)."""
     distance: float
+    """The smallest sum of violations, each as a fraction of its bound; inf for none."""
     nearest: int
-    """The smallest sum of violations, each as a fraction of its bound, and its design; inf and -1
-    for none."""
+    """The design with this sum; -1 for none."""
     missed: Array
     """The violations of that design. Shape (constraints,)."""
     odd: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 4), dtype=np.int64))
@@ -51,7 +52,8 @@ class Tally:
     raised: int = 0
     """Designs that a model raised for, which were skipped."""
     errors: Mapping[int, str] = field(default_factory=dict)
-    """By number, the first of them: their values and the error, in words."""
+    """Of the first designs that a model raised for, by number: their values and the error, in
+    words."""
 
     @classmethod
     def empty(cls, constraints: int) -> Tally:

@@ -110,7 +110,10 @@ class DseError(Exception):
 
 
 class InputError(DseError):
-    """An unusable study, catalog, profile or run, with all its problems; equal ones count once."""
+    """An unusable study, catalog, profile or run, with all its problems; equal ones count once.
+
+    `source` is the file or folder, and `problems` has at least one `Problem`.
+    """
 
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
         self.source = source

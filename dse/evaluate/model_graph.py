@@ -335,7 +335,7 @@ def _bound(given: float | tuple[float, ...]) -> Any:
 
 
 class ModelError(DseError):
-    """A model raised an exception: the name of the model, and the exception or SystemExit."""
+    """A model raised an exception. `model` is its name, `error` the exception or SystemExit."""
 
     exit_code = 1
 

@@ -118,7 +118,9 @@ class Explanation:
         Of a table: the Sobol indices of the variables, by objective.
     dominance, advice, missing_benefit, target
         Of a feasible design: its place among the designs of the front, the changes to make, why it
-        is not beneficial, and whether it meets the target.
+        is not beneficial, and whether it meets the target. `dominance` is None and `advice` empty
+        for an infeasible design; `target` is empty without a target. Advice within the space comes
+        first.
     no_change : str
         The objectives that no other value of one variable improves, or why there is no repair.
     limits : str

@@ -102,6 +102,10 @@ class Fit:
         Its times, those of the host first.
     parameters : mapping of str to float
         Seconds and bytes, by name.
+    intervals : mapping of str to (float, float)
+        95 %, of each parameter.
+    ratio : float
+        Bytes returned per byte sent.
     bounds : mapping of str to (float, float)
         Of values that CPU use bounds: the overhead, and the host's busy time per byte.
     freed : mapping of float to (float, float)

@@ -129,7 +129,11 @@ class Rule:
         return cls("", tuple(ranges), (0.0, 0.0), "", "", (), {})
 
     def decide(self, size: Array, outstanding: int = 0, all_busy: bool = False) -> Mask:
-        """Return which calls are offloaded."""
+        """Return which calls are offloaded.
+
+        `size` in bytes; `outstanding` calls at the accelerator; `all_busy`: all cores have other
+        work.
+        """
         chosen = np.zeros(np.shape(size), dtype=bool)
         for each in self.ranges:
             if outstanding <= each.outstanding and (all_busy or not each.all_busy):

@@ -202,11 +202,12 @@ def host_speedup(
     gives it to the engine. Speedup may therefore rise or fall with it, as with the threading.
     Where S rises with A (Sync), it does so by less than A; it falls with α by less than α rises.
 
-    α and n/C are of one core that does all itself: n calls of the kernel while it spends C cycles.
-    The core spends o0 and L whatever the threading. A may be infinite. Q is the wait of the core
-    itself, not the wait of an offload while the core works. o1 is all time that the core loses to
-    switches because of one offload in Sync-OS, with the cache misses that follow. It is counted
-    once. A thread that blocks switches away and back: if one switch was measured, give two of them.
+    α [1] and n/C [call/cycle] are of one core that does all itself: n calls of the kernel while it
+    spends C cycles. The core spends o0 and L [cycle] whatever the threading. A may be infinite.
+    `cores_per_engine`: all of them busy. Q [cycle] is the wait of the core itself, not the wait of
+    an offload while the core works. o1 [cycle] is all time that the core loses to switches because
+    of one offload in Sync-OS, with the cache misses that follow. It is counted once. A thread that
+    blocks switches away and back: if one switch was measured, give two of them.
 
     Half of the time in a kernel that an engine does ten times as fast, in calls of 1,000 cycles:
 

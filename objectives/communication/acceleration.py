@@ -318,6 +318,9 @@ def offload_functions(
     programs. Bit k of a selection is for ``dataflow.candidates[k]``, the functions by computation
     with everything called; a function below an accelerated one belongs to it.
     ``dataflow.selection(names)`` gives the number, ``dataflow.chosen(number)`` the names.
+
+    With `keeps_data` the store of an accelerator holds all that it touches in the run.
+    `medium_factor` divides `latency_per_byte`.
     """
 
 

@@ -132,6 +132,10 @@ def _priced(problem: PartitionProblem, size: float, rate: float, enough: float) 
     """Return what prices on area prove, of a problem of which all blocks pay together.
 
     The first price is `rate`; a bound of `enough` or more is the last.
+
+    As the price rises, the moved blocks only become fewer: the sets are nested, since each block's
+    cost rises with the price (Gallo, Grigoriadis, Tarjan, SIAM J. Computing 18(1), 1989). `low` is
+    therefore a part of `high`.
     """
     whole, total = IntegerProblem(problem), float(problem.area.sum())
     low, high = np.zeros(len(problem), bool), np.ones(len(problem), bool)

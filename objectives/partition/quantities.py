@@ -42,7 +42,10 @@ class Workloads:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a profile, or every ``*.json`` of a folder; InputError has every problem of all."""
+        """Read a profile, or every ``*.json`` of a folder; InputError has every problem of all.
+
+        OSError if it cannot be read, or there is nothing at the path.
+        """
         programs = load_programs(path, lambda *given: (_graphs(*given), _partial(*given)), "*.json")
         graphs, partial = zip(*programs, strict=True)
         return cls(graphs, tuple(filter(None, partial)))

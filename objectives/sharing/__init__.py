@@ -2,7 +2,7 @@
 
 Source of the schedule and of the printed formulas: M. J. Hall, R. D. Chamberlain, "Performance
 Modeling of Virtualized Custom Logic Computations", ASAP 2014. The exact latency and its optimum are
-this package's own (docs/explanation/sharing.md).
+this package's own (docs/explanation/sharing.md). Results have the broadcast shape of the inputs.
 
 Modules:
 

@@ -120,9 +120,9 @@ def call_crossing(
 ) -> BreakEven:
     """Return the granularity at which a stream that always has a call waiting equals the host.
 
-    The other streams offer their data rate in calls of the same granularity. The result is in whole
-    elements, to 1 %: one element if its calls are faster than the host, inf if calls of 4 million
-    elements are slower.
+    The other streams offer their data rate in calls of the same granularity. The result is in
+    bytes, of whole elements, to 1 %: one element if its calls are faster than the host, inf if
+    calls of 4 million elements are slower.
     """
     interface = (*set_up, interface_latency, interface_latency_per_byte, shared_link)
     calls = (streams, total_streams, stream_data_rate, calls_in_flight)

@@ -51,7 +51,7 @@ _OF_PROGRAM, _OF_FUNCTION = 50_000, 5_000
 
 Functions that build lists or trees, such as parsers, allocate each 30 to 4,300 instructions. Those
 to which the host can give the memory before a call allocate each 5,456 or more. The limits were
-chosen between them on 21 programs (docs/validation/programs.md). The model leaves the cost out: if
+chosen between them on 21 programs (docs/validation/verdicts.md). The model leaves the cost out: if
 the host takes 500 cycles for an allocation, it is 1 % of the program.
 """
 _MAX_LOCAL_ARRAYS = 32

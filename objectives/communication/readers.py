@@ -91,7 +91,7 @@ _OF_OBJECT = 20_000
 The address of an object is known only when the object before it has arrived. So the accelerator
 waits for the host's memory each time, about 1 µs over an expansion bus. That is a seventh of the
 time in which the host executes so many instructions. Functions that walk lists or trees have 1 to
-10,190, others 48,710 or more (52 programs, docs/validation/programs.md).
+10,190, others 48,710 or more (52 programs, docs/validation/verdicts.md).
 """
 
 _STAYING_CALLS = frozenset(

@@ -15,8 +15,10 @@ from click.testing import CliRunner
 import dse
 from dse import Array, Floats, Quantity
 from dse.cli import commands
+from dse.evaluate.target import read_target
 from dse.explain.advice import find_steps
 from dse.explain.targets import answer_target
+from dse.model.grammar import GrammarError
 from dse.model.values import show_amount
 from dse.problems import InputError
 from dse.result.folder import load_copied_study, load_result
@@ -315,6 +317,11 @@ def test_reaching_refuses_what_a_front_cannot_answer() -> None:
         with pytest.raises(InputError) as error:
             result.reaching(text)
         assert message in str(error.value)
+
+
+def test_alternatives_are_no_target() -> None:
+    with pytest.raises(GrammarError):
+        read_target("a >= 5 or b < 3")
 
 
 def test_a_target_may_relate_quantities() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import dse
 from objectives import energy as models
 from objectives.logca import times
-from tests.energy_examples import AES, everything, row
+from tests.energy_examples import AES, UNITS, everything, row
 
 quick = settings(derandomize=True, deadline=None)
 NO_POWER = dict.fromkeys(models.Powers._fields, 0.0)
@@ -122,6 +122,25 @@ def test_energies_are_equal_at_the_energy_break_even(
     for end in (float(end) for end in ends):
         if 1e-6 < end < 1e30:
             assert math.isclose(everything(end, design, **priced)["greenup"], 1, rel_tol=1e-9)
+
+
+@given(design=DESIGNS, powers=POWERS, g=st.floats(1, 1e8), name=st.sampled_from([*UNITS]))
+@quick
+def test_energies_rise_with_powers(
+    design: dict[str, float], powers: dict[str, float], g: float, name: str
+) -> None:
+    more = powers | {name: 2 * powers[name]}
+    before = everything(g, design, clock=2e9, **powers)
+    after = everything(g, design, clock=2e9, **more)
+    # Not strictly: a small part may be lost in the rounding of the sum.
+    assert after["call_energy"] >= before["call_energy"]
+    assert after["speedup_per_joule"] <= before["speedup_per_joule"]
+    assert after["energy_delay_product"] >= before["energy_delay_product"]
+    # A host that draws more makes the work on it dearer than the set-up of a call.
+    sign = -1 if name == "host_active_power" else 1
+    assert sign * after["greenup"] <= sign * before["greenup"] * (1 + sign * 1e-12)
+    first, then = float(before["energy_break_even"]), float(after["energy_break_even"])
+    assert then >= first * (1 - 1e-9) if sign > 0 else then <= first * (1 + 1e-9)
 
 
 # --- studies ------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 
 import networkx as nx
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from objectives.partition import branch
-from objectives.partition.cut import minimum_cut, reduce_problem
+from objectives.partition.cut import IntegerProblem, minimum_cut, reduce_problem
 from objectives.partition.estimate import estimate, memory_latencies
 from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
 from objectives.partition.milp import solve_program
@@ -191,6 +193,21 @@ def test_the_smallest_of_equal_cuts_is_taken() -> None:
     cost, ones = np.array([0.0, -1.0, 0.0]), np.ones(3, np.int64)
     problem = PartitionProblem(cost, ones, nobody, nobody, none, none, np.arange(3))
     assert minimum_cut(problem).tolist() == [False, True, False]
+
+
+def test_the_sets_under_a_rising_price_are_nested_and_bound_the_time() -> None:
+    problem = make_problem(random_program(40, 3), organisation("SL2+"))
+    whole, total = IntegerProblem(problem), float(problem.area.sum())
+    rates = [0.0, *np.geomspace(0.01, 100, 25) * problem.magnitude / total]
+    prices = [round(math.ldexp(rate, whole.scale)) for rate in rates]
+    sets = [whole.cut(1, price) for price in prices]
+    assert len({chosen.sum() for chosen in sets}) > 5 and not sets[-1].any()
+    assert all(np.all(smaller <= larger) for larger, smaller in itertools.pairwise(sets))
+    for size in np.linspace(0, problem.area[sets[0]].sum(), 25).round():
+        best = best_partition(problem, size).change
+        for rate, chosen in zip(rates, sets, strict=True):
+            bound = problem.value(chosen) + rate * (problem.area[chosen].sum() - size)
+            assert best >= bound - 1e-9 * problem.magnitude
 
 
 def test_a_search_that_is_cut_short_says_what_is_not_proven() -> None:

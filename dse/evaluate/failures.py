@@ -113,11 +113,15 @@ def _locate(evaluator: Evaluator, points: Points, first: int, part: _Part) -> De
     if low == last:
         return DesignError(f"design {low} ({evaluator.describe_design(points, part.low)}): {error}")
     if isinstance(error.error, MemoryError):
-        low, last = first, first + len(next(iter(points.values()))) - 1
-        error = f"{error}; give a smaller run.chunk"
-    else:  # the audit has found no such fault on its sample
-        error = f"{error}, though not for parts of these designs: the model is not elementwise"
-    return DesignError(f"designs {low} to {last:,} together: {error}")
+        last = first + len(next(iter(points.values()))) - 1
+        return DesignError(
+            f"designs {first} to {last:,} together: {error}; give a smaller run.chunk"
+        )
+    return DesignError(
+        f"designs {low} to {last:,} together: {error}, though not for parts of these designs: the "
+        "model is not elementwise; its inputs are arrays, so write np.where(a > b, x, y) instead "
+        "of if a > b, and use no function that takes one number"
+    )
 
 
 # An explanation: NaN where a model raises ---------------------------------------------------------

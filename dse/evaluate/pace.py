@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable
-from contextlib import suppress
 
 from dse.evaluate.model_graph import ModelError
 from dse.evaluate.space import Points, Space, sample_designs
@@ -32,25 +31,36 @@ def measure_pace(evaluate: Callable[[Points], object], space: Space) -> float:
     if it takes seconds: the first call of a simulator may load libraries for as long.
     """
     size, before = 1, 0.0
-    seconds = _measure_batch(evaluate, space, size)
+    seconds, _ = _measure_batch(evaluate, space, size)
     if _LONG_BATCH < seconds < _LONG_DESIGN:
-        seconds = _measure_batch(evaluate, space, size)  # the first call loads libraries
+        seconds, _ = _measure_batch(evaluate, space, size)  # the first call loads libraries
     while size < _BATCH and seconds <= max(_LONG_BATCH, _PROPORTIONAL * before):
         formulas = size >= _ENOUGH and seconds < 0.1 * SLOW * size
         if formulas or (size > 1 and seconds > _LONG_DESIGN):
             break
-        size, before = min(_GROWTH * size, _BATCH), seconds
-        seconds = _measure_batch(evaluate, space, size)
+        larger = min(_GROWTH * size, _BATCH)
+        longer, whole = _measure_batch(evaluate, space, larger)
+        if not whole:
+            break
+        size, before, seconds = larger, seconds, longer
     return seconds / size
 
 
-def _measure_batch(evaluate: Callable[[Points], object], space: Space, size: int) -> float:
-    """Return the seconds of this process, its threads and its ended children, for a batch."""
+def _measure_batch(
+    evaluate: Callable[[Points], object], space: Space, size: int
+) -> tuple[float, bool]:
+    """Return the seconds of a batch, and whether no model raised: then it was a whole batch.
+
+    The seconds are those of this process, its threads and its ended children.
+    """
     points = sample_designs(space, size)
     began = _used_seconds()
-    with suppress(ModelError):  # the search names the design
+    try:
         evaluate(points)
-    return _used_seconds() - began
+        whole = True
+    except ModelError:
+        whole = False
+    return _used_seconds() - began, whole
 
 
 def _used_seconds() -> float:

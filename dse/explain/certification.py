@@ -179,10 +179,12 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     DesignError
         If a model raises.
     """
-    evaluator = study.evaluator
+    evaluator, gap = study.evaluator, result.certificate.gap
+    if gap is None:
+        raise AssertionError("a run without a certificate claims nothing")
     cover = Cover.empty(len(evaluator.objectives))
     cover = cover.added(result.front.points)
-    common, apart = (result.certificate.gap or 0.0, 0.0), result.certificate.tolerances
+    common, apart = (gap, 0.0), result.certificate.tolerances
     every = [apart.get(o.name, common) for o in evaluator.objectives]
     share, amount = np.maximum(np.array(every, dtype=np.float64), [_ROUNDING, 0.0]).T
     tried, feasible = 0, 0

@@ -70,6 +70,7 @@ def payload(
     The designs are the front first, by number, then a sample of dominated ones. The page
     opens with the design `start`; by default with the Nash design.
     """
+    overview = overview if overview["main"] else {**overview, "main": result.objectives[0].name}
     explained = [e.design for e in explanations]
     cut = {number: k for k, each in enumerate(result.cuts) for number in each.first}
     drawn = choose_designs(result, [*explained, *cut, *([] if start is None else [start])], HELD)

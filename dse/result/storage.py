@@ -37,11 +37,28 @@ from dse.study.credentials import hide_credentials, is_masked, is_server, mask_u
 
 _STATE = "dse:sampler"  # the attribute with a sampler's notes on the study
 _BUSY = 60.0  # seconds to wait for a locked file, such as a file that a dashboard reads
+_LIBPQ = ("psycopg", "psycopg2")
+_SILENT = {
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}  # the waiting times for a server that does not answer
+_LOCK = 0x6473652D  # PostgreSQL's number of the lock for making tables and studies
 
 
 @dataclass(frozen=True)
 class Store:
-    """A study in Optuna's own relational storage, which is open."""
+    """A study in Optuna's own relational storage.
+
+    Parameters
+    ----------
+    storage : RDBStorage
+        The open storage.
+    study : optuna.Study
+        The study in it.
+    """
 
     storage: RDBStorage
     study: optuna.Study
@@ -53,8 +70,12 @@ class Store:
         """Open a storage, and make the study in it if there is none.
 
         If a study of that name has another digest, it stays as it is. The new study then gets the
-        name ``name@digest``, with the first eight characters. The tables of a database that was
-        just `made` need no check.
+        name ``name@digest``, with the first eight characters.
+
+        Parameters
+        ----------
+        made : bool
+            Whether the database is new: its tables then need no check.
 
         Raises
         ------
@@ -66,11 +87,12 @@ class Store:
             raise StorageError(f"{mask_url(url)} cannot be used: {why}")
         directions = [o.direction for o in objectives]
         try:
+            options = _engine_options(url)
             # of processes that begin together, one makes the tables and the study
-            with quiet(), _exclusive(url):
+            with quiet(), _exclusive(url, options):
                 storage = RDBStorage(
                     url,
-                    engine_kwargs=_engine_options(url),
+                    engine_kwargs=options,
                     skip_compatibility_check=made,
                     skip_table_creation=made,
                 )
@@ -107,7 +129,14 @@ class Store:
         return state
 
     def append(self, trials: Sequence[FrozenTrial], state: Mapping[str, Any] | None = None) -> None:
-        """Write finished trials, and the new value of `state`, in one transaction.
+        """Write finished trials in one transaction, with the next numbers.
+
+        Parameters
+        ----------
+        trials : sequence of FrozenTrial
+            The trials.
+        state : mapping, optional
+            The new value of `state`.
 
         Raises
         ------
@@ -210,26 +239,36 @@ def _engine_options(url: str) -> dict[str, Any]:
         options["connect_args"] = {"timeout": _BUSY}
     if is_server(url):
         options["pool_pre_ping"] = True  # the pool connects again to a restarted server
+        if sqlalchemy.make_url(url).get_driver_name() in _LIBPQ:
+            options["connect_args"] = {k: v for k, v in _SILENT.items() if f"{k}=" not in url}
     return options
 
 
 @contextmanager
-def _exclusive(url: str) -> Iterator[None]:
-    """Make other processes wait that open the same SQLite database.
+def _exclusive(url: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Make other processes wait that open the same database.
 
     Optuna makes the tables of a database in several transactions, and fails if another process
-    makes them at the same time. The lock is on the folder, because SQLite locks the file.
+    makes them at the same time. For a file, the lock is on its folder: SQLite locks the file.
     """
     path = sqlalchemy.make_url(url).database
-    if not url.startswith("sqlite") or not path or path == ":memory:":
+    if url.startswith("sqlite") and path and path != ":memory:":
+        folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+        return
+    if not is_server(url):
         yield
         return
-    folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    pool = {"poolclass": sqlalchemy.NullPool, "pool_pre_ping": False}
+    engine = sqlalchemy.create_engine(url, **{**options, **pool})
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(f"SET LOCAL lock_timeout = '{_BUSY:.0f}s'"))
+        connection.execute(sqlalchemy.text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         yield
-    finally:
-        os.close(folder)
 
 
 def _log_no_interruption(storage: RDBStorage) -> None:
@@ -238,9 +277,11 @@ def _log_no_interruption(storage: RDBStorage) -> None:
     The interruption continues from there, and is reported once, where it ends.
     """
     kind = type(storage.engine.pool)
-    logging.getLogger(f"{kind.__module__}.{kind.__name__}").addFilter(
-        lambda record: not (record.exc_info and record.exc_info[0] is KeyboardInterrupt)
-    )
+    logging.getLogger(f"{kind.__module__}.{kind.__name__}").addFilter(_is_no_interruption)
+
+
+def _is_no_interruption(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
 
 def _storage_error(url: str, error: BaseException) -> StorageError:

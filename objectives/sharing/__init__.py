@@ -11,11 +11,13 @@ Modules:
   :func:`round_robin` for all;
 * ``calls``: calls of several elements by the schedule: :func:`call_service` without waits for
   earlier calls, and :func:`call_latency` under load;
-* ``pace``: the interval of a stream with several outstanding calls by the schedule;
+* ``pace``: the way of a call to the engine, and the interval of a stream with several outstanding
+  calls by the schedule;
 * ``work_conserving``: an engine that serves any call: service, means and variances of waits,
   interval and response;
 * ``queue_percentiles``: :func:`find_queue_percentiles` of whole calls at a work-conserving engine;
-* ``slot_percentiles``: :func:`find_slot_percentiles` of whole calls with fixed slots;
+* ``slot_percentiles``: requests of streams, and :func:`find_slot_percentiles` of whole calls
+  with fixed slots;
 * ``slots``: the slots of a call, the number of engines, and their stored contexts;
 * ``arbitration``: the models of a study, for either arbitration: service, pace, response time and
   percentiles of calls;

@@ -23,12 +23,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
-from objectives.quantities import CallRate, ClockPeriod
+from dse.model import Array, Floats, Quantity, Requirement, lower_bound, model, monotonic, requires
+from objectives.quantities import (
+    CallRate,
+    ClockPeriod,
+    PipelineDepth,
+    Streams,
+)
 from objectives.queues import ROUNDING, Complex, complex_expm1, find_zeros, turn_angle
 from objectives.sharing.schedule import (
     LONGEST_PERIOD,
@@ -99,6 +104,39 @@ class CallLatency:
     ]
 
 
+class _SlotsBound(NamedTuple):
+    engine_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
+    engine_time_alone: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+    engine_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
+@monotonic(
+    engine_interval="+streams =pipeline_depth +clock_period +lane_elements",
+    engine_time_alone="+streams +pipeline_depth +clock_period +lane_elements",
+    engine_time="+streams +pipeline_depth +clock_period +lane_elements",
+)
+@model
+def _equal_slots(
+    streams: Streams,
+    pipeline_depth: PipelineDepth,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+) -> _SlotsBound:
+    """Return lower bounds that hold for every schedule, and are monotonic where the times jump.
+
+    ⌈N/C⌉ groups take C slots a turn, so a slot comes every ``P/R ≥ ⌈N/C⌉·C ≥ N`` clocks in the
+    mean. The interval is at least m·N clocks. The time of a call is at least N/2 + m·C: half a mean
+    gap between slots, m − 1 slots, the pipeline. Earlier calls hasten none.
+    """
+    interval = np.multiply(lane_elements, streams) * clock_period
+    clocks = np.divide(streams, 2.0) + np.multiply(lane_elements, pipeline_depth)
+    time = clocks * clock_period
+    shape = np.broadcast_shapes(np.shape(interval), np.shape(time))
+    interval, time = (np.broadcast_to(x, shape).copy()[()] for x in (interval, time))
+    return _SlotsBound(interval, time, time)
+
+
+@lower_bound(engine_interval=_equal_slots, engine_time_alone=_equal_slots)
 @model
 @monotonic(
     engine_interval="+streams +context_switch -schedule_period +clock_period +lane_elements",
@@ -149,6 +187,7 @@ def call_service(
         "engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered"
     )
 )
+@lower_bound(engine_time=_equal_slots)
 @model
 @monotonic(
     engine_utilization="+streams +context_switch -schedule_period +call_rate +lane_elements"

@@ -19,4 +19,6 @@
     The outcome of a search: the designs kept, the certificate, and its grounds.
 `refutation`
     Evaluated designs checked against bounds and declarations, and the declaration that is wrong.
+`cache`
+    Models that are not run twice for equal inputs.
 """

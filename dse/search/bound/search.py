@@ -29,7 +29,7 @@ from dse.evaluate.front import Archive, FrontBuilder, find_distinct_front
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.base import UNLIMITED, Progress, SearchSettings, Start, refuse_options
+from dse.search.base import UNLIMITED, Progress, Search, SearchSettings, Start, refuse_options
 from dse.search.bound.boxes import (
     MEASURED,
     OpenBoxes,
@@ -45,6 +45,7 @@ from dse.search.bound.boxes import (
     measure_variables,
     space_fractions,
 )
+from dse.search.bound.cache import remember_runs
 from dse.search.bound.cells import Bounds, Boxes
 from dse.search.bound.cover import HUGE, Cover, count_doublings, find_factor, relax_points
 from dse.search.bound.evidence import (
@@ -94,6 +95,13 @@ def plan(
         )
     most = settings.evaluations or space.size or UNLIMITED
     return replace(settings, evaluations=most, generation=1)
+
+
+def start(begun: Start) -> Search:
+    """Return the search; see `base.Method`."""
+    if not begun.workers.isolate_models:  # a cache does not see runs on other machines
+        begun = replace(begun, evaluator=remember_runs(begun.evaluator))
+    return _Bounding(begun)
 
 
 @dataclass(frozen=True)
@@ -566,7 +574,6 @@ class _Bounding:
         return state.tally.evaluated + np.arange(len(places))
 
 
-start = _Bounding
 """Begin or resume the search; see `base.Method`."""
 
 

@@ -169,12 +169,18 @@ class _Merge:
         return make_outcome(evaluator, kept, signed, tally, self._gap(merged), numbered)
 
     def _gap(self, merged: PortfolioFront | None) -> Gap:
-        """Return the tolerance that the merges have proven; none before the last."""
+        """Return the tolerance that the merges have proven.
+
+        It is none before the last, or if designs near the limits may be missing.
+        """
         tolerance = self._plan.tolerance
         names = [objective.name for objective in self._evaluator.objectives]
         if merged is None:
             return Gap(tolerance, np.inf, {}, 0, 0.0, unbounded=tuple(names))
         boxes = int(self._state.kept.sum())
+        if not merged.strict:
+            why = "too many partial sums, so that those near the limits were joined"
+            return Gap(tolerance, np.inf, {}, boxes, 0.0, unbounded=tuple(names), missing=(why,))
         if not merged.proven.any():
             return Gap(0.0, 0.0, {}, boxes, 1.0)
         low, high = merged.objectives.min(axis=0), np.abs(merged.objectives).max(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from dse.model.contract import Model
 from dse.problems import Problem
 from dse.search.base import Search, SearchSettings, Start, find_method
 from dse.search.outcome import Outcome
+from dse.search.portfolio.merging import Merging
 from tests.core_examples import constraint, objective
 
 TOTALS = ("load", "moment", "area", "gain")
@@ -141,3 +143,13 @@ def test_bad_options_are_refused() -> None:
     settings = SearchSettings("merge", options={"points": 0, "size": 3})
     find_method("merge").plan(settings, evaluator.space, 3, problems)
     assert [p.where for p in problems] == ["search.options.points", "search.options.size"]
+
+
+def test_merges_of_too_many_sums_near_the_limits_prove_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = partial(Merging, capacity=8)
+    monkeypatch.setattr("dse.search.portfolio.search.Merging", few)
+    outcome = run(begin(system(3, kernels=6, options=30), tolerance=0.02))
+    assert outcome.gap is not None and np.isinf(outcome.gap.reached) and not outcome.complete
+    assert "near the limits" in outcome.statement

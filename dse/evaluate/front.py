@@ -192,7 +192,7 @@ def scale_front(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
 
     Points (designs, objectives) are objectives times their signs: 1 to minimize, -1 to maximize.
     The scaled points have infinities at 0 on the better side and 1 on the worse. The second array
-    says which objectives were taken in the logarithm: positive ones over more than two decades.
+    marks objectives in the logarithm: positive ones over more than two decades.
     """
     unit = np.where(np.isneginf(points), 0.0, 1.0)
     logs = np.zeros(points.shape[1], dtype=bool)

@@ -19,7 +19,7 @@ _BATCH = 4096  # designs: a large batch shows the cost per design, not per call
 _ENOUGH = 64  # designs that show that models are formulas
 _GROWTH = 8  # of a batch to the next one
 _LONG_BATCH = 0.25  # seconds: a batch that takes less is followed by a larger one
-_LONG_DESIGN = 2.0  # seconds: one that takes longer is not run again, a longer batch is the last
+_LONG_DESIGN = 2.0  # seconds: a longer design is not run again, and a longer batch is the last
 _PROPORTIONAL = 4.0  # times the batch before: a batch that takes more shows the cost per design
 
 

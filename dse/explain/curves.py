@@ -141,7 +141,7 @@ class Region:
     high: float
     inputs: tuple[str, ...]
     label: str  # their symbols, such as "oC"
-    shown: tuple[str, str]  # the bounds as texts, rounded so that they stay in the axis's domain
+    shown: tuple[str, str]  # the bounds as texts, rounded to stay in the axis's domain
 
     @property
     def words(self) -> str:

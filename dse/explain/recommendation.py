@@ -111,7 +111,7 @@ def select_recommended(
     """Return the row that is recommended of feasible designs; None if none is good enough.
 
     `points`, of shape (designs, objectives), are signed: lower is better. They need not be the
-    values of the result. `allowed` tells which designs have no excluded option.
+    values of the result. `allowed` marks designs without an excluded option.
     """
     rows = np.flatnonzero(is_nondominated(points))
     among = np.logical_and(*_accepted(study, result, points[rows])) & allowed[rows]
@@ -178,7 +178,7 @@ def named_designs(study: ResolvedStudy, result: Result) -> list[int]:
 class Recommendation:
     """One design in words, by label.
 
-    The fields are the variables (of a runner-up, those that differ), the objectives, the reason,
+    The fields are the variables (of a runner-up, the different ones), the objectives, the reason,
     the largest parts of its time, its bottleneck, the first change within the space, and the best
     catalog entry. The role is RECOMMENDED, NEAREST to the target or a benefit, or the objective in
     which the design is best, such as ``"highest speedup"``.

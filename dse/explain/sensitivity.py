@@ -39,7 +39,7 @@ class Sensitivity:
     after: float
     gain: float  # the factor by which the objective gets better
     bottleneck: bool  # whether the gain reaches the threshold
-    shown: tuple[str, str]  # both values of the input, rounded so that they stay in its domain
+    shown: tuple[str, str]  # both values of the input, rounded to stay in its domain
     set_by: str = STUDY  # VARIABLE, STUDY, or such as "selected engine"
 
     @property

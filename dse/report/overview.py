@@ -82,7 +82,7 @@ def make_overview(
                 for name, options in preferences.excluded.items()
             },
         },
-        "free": free[0].name if len(free) == 1 else "",  # to optimize among those that meet bounds
+        "free": free[0].name if len(free) == 1 else "",  # to optimize within the bounds
         "main": main_objective(evaluator).name,
         "bounds": [[b.objective, b.sign, json_value(b.value)] for b in bounds],
         "blocks": _blocks(study),

@@ -12,15 +12,15 @@ Modules:
 * ``calls``: calls of several elements by the schedule: :func:`call_service` without waits for
   earlier calls, and :func:`call_latency` under load;
 * ``pace``: the way of a call to the engine, and the interval of a stream with several outstanding
-  calls by the schedule;
-* ``work_conserving``: an engine that serves any call: service, means and variances of waits,
-  interval and response;
+  calls by the schedule: :func:`find_pace`;
+* ``work_conserving``: the formulas of an engine that serves any call: ``find_service``,
+  ``find_response``, ``find_interval``, means and variances of waits;
 * ``queue_percentiles``: :func:`find_queue_percentiles` of whole calls at a work-conserving engine;
 * ``slot_percentiles``: requests of streams, and :func:`find_slot_percentiles` of whole calls
   with fixed slots;
 * ``slots``: the slots of a call, the number of engines, and their stored contexts;
-* ``arbitration``: the models of a study, for either arbitration: service, pace, response time and
-  percentiles of calls;
+* ``arbitration``: the models that a study lists, such as :func:`engine_service` with its outputs:
+  each gives a design to the formulas of its arbitration;
 * ``break_even``: the granularity from which on calls are as fast as on the host;
 * ``simulation``: the cycle-accurate simulation of a stream.
 """

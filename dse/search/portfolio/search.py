@@ -179,7 +179,7 @@ class _Merge:
             return Gap(tolerance, np.inf, {}, 0, 0.0, unbounded=tuple(names))
         boxes = int(self._state.kept.sum())
         if not merged.strict:
-            why = "too many partial sums, so that those near the limits were joined"
+            why = "there are too many partial sums, and sums near the limits were joined"
             return Gap(tolerance, np.inf, {}, boxes, 0.0, unbounded=tuple(names), missing=(why,))
         if not merged.proven.any():
             return Gap(0.0, 0.0, {}, boxes, 1.0)

@@ -121,7 +121,7 @@ def resolve(
 ) -> Resolved:
     """Resolve a study.
 
-    `elsewhere`: where inputs lie that are not where the text says.
+    `elsewhere`: the places of inputs that are not at the text's place.
 
     InputError with every problem of the first stage that has one.
     """

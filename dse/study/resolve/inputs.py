@@ -194,7 +194,7 @@ def resolve_inputs(
 ) -> Inputs:
     """Read ``[inputs]``.
 
-    `elsewhere`: where files lie that are not where the text says, because the study is a copy.
+    `elsewhere`: the places of files that are not at the text's place: the study is a copy.
     """
     inputs = Inputs()
     scope = Scope(model_graph, findings, inputs.limits)

@@ -94,7 +94,7 @@ def _model(model: Any) -> Iterator[str]:
         yield ""
     if model.requirements:
         yield "Validity conditions:\n"
-        yield from (f"* `{each.relation}`: {_plain(each.about)}" for each in model.requirements)
+        yield from (f"* `{each.relation.text}`: {_plain(each.about)}" for each in model.requirements)
         yield ""
 
 

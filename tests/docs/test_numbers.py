@@ -50,7 +50,7 @@ def test_energy() -> None:
 def test_accelerometer() -> None:
     rows = read_table("docs/explanation/accelerometer.md", "| threading | cores |")
     modes = {"Sync": SYNC, "Sync-OS": SYNC_OS, "Async": ASYNC}
-    for name, cores, speedup, _, utilization, _, wait, _, tail, _ in rows:
+    for name, cores, speedup, utilization, wait, tail in rows:
         found = told(replace(modes[name], cores=int(cores)))
         assert is_rounded(speedup, found["speedup"])
         assert is_rounded(utilization, found["engine_utilization"])

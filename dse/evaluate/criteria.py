@@ -18,7 +18,8 @@ from dse.model.values import show
 
 Conditions: TypeAlias = Mapping[str, float | tuple[float, ...]]
 """Inputs of one objective or constraint: a number each, or one number per scenario."""
-How = Literal["mean", "min", "max", "harmonic mean", "quantile"]
+ReductionName = Literal["mean", "min", "max", "harmonic mean"]
+"""Names of a study; it may also say ``"worst"`` or a fraction, which becomes a quantile."""
 
 
 def count_scenarios(conditions: Conditions) -> int:
@@ -69,7 +70,7 @@ def show_conditions(conditions: Conditions, quantities: Mapping[str, Quantity]) 
 class Reduction:
     """How several scenarios become one number."""
 
-    how: How
+    how: ReductionName | Literal["quantile"]
     share: float = 0.5
     """For ``"quantile"``: which, from 0 to 1."""
     weights: tuple[float, ...] = ()
@@ -84,6 +85,10 @@ class Reduction:
             return self.label
         how = f"{self.share} quantile" if self.how == "quantile" else self.how
         return f"weighted {how}" if self.weights else how
+
+    def rises(self, low: Any) -> Any:
+        """Return whether it rises with its terms if none is below `low`: bounds rely on it."""
+        return ~(np.less(low, 0) & (self.how == "harmonic mean"))
 
     def __call__(self, every: Array) -> Array:
         """Return one number a design of values (scenarios, designs); NaN if a scenario has none."""
@@ -153,12 +158,13 @@ def reduce_bounds(
 ) -> Array:
     """Return a bound of the result of `reduce_scenarios`, from bounds of the values.
 
-    Each reduction rises with its terms; the harmonic mean does if its terms are positive.
+    It is NaN where the reduction does not rise with its terms.
     """
-    found = reduce_scenarios(np.asarray(values, dtype=np.float64), conditions, reduction, count)
-    if reduction is not None and reduction.how == "harmonic mean":
-        return np.where((np.asarray(values) < 0).any(axis=0), np.nan, found)
-    return found
+    values = np.asarray(values, dtype=np.float64)
+    if reduction is None:
+        return np.broadcast_to(values, (count,))
+    every = np.broadcast_to(values, (count_scenarios(conditions), count))
+    return np.where(reduction.rises(every.min(axis=0)), reduction(every), np.nan)
 
 
 # Objectives ---------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from dse.evaluate.criteria import ReductionName
 from dse.evaluate.samples import Kind
 
 # Input values
@@ -226,7 +227,7 @@ Numeric = Annotated[
 """A number, a number with its provenance, or an uncertain number."""
 Share = Annotated[str, Field(strict=True, pattern=r"^\s*(100|\d?\d(\.\d+)?)\s*%\s*$")]
 """A fraction of the samples, such as ``"95 %"``."""
-ConstraintReduce = Literal["mean", "worst"] | Share
+Reduce = Literal[ReductionName, "worst"] | Share
 
 
 class UncertaintyTable(Table):
@@ -424,7 +425,7 @@ class ObjectiveTable(Table):
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
         default_factory=dict, description="scenarios: every combination of these values"
     )
-    reduce: Literal["mean", "min", "max", "harmonic mean", "worst"] | Share | None = Field(
+    reduce: Reduce | None = Field(
         None, description='how scenarios become one number; a fraction such as "95 %"'
     )
     weights: Weights = Field(default_factory=list, description="the weights of scenarios in a mean")
@@ -450,8 +451,8 @@ class ConstraintTable(Table):
     at: dict[str, Numeric] = Field(
         default_factory=dict, description="inputs bound only for this constraint"
     )
-    reduce: ConstraintReduce | None = Field(
-        None, description="the samples that must satisfy it: their mean, the worst, or a fraction"
+    reduce: Reduce | None = Field(
+        None, description="how the samples become one number, which must satisfy it"
     )
 
 

@@ -151,9 +151,8 @@ def _unknown(moves: Moves) -> Moves:
 
 
 def _reduced(moves: Moves, low: float, reduction: Reduction | None) -> Moves:
-    """Return the moves of a reduction: each rises with its terms, a harmonic mean of positives."""
-    harmonic = reduction is not None and reduction.how == "harmonic mean" and low < 0
-    return _unknown(moves) if harmonic else moves
+    """Return the moves of a reduction of values, none below `low`."""
+    return moves if reduction is None or reduction.rises(low) else _unknown(moves)
 
 
 def describe_signs(signs: Mapping[str, int]) -> str:

@@ -7,11 +7,18 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from dse.evaluate.criteria import Conditions, Direction, Objective, Reduction, select_scenarios
+from dse.evaluate.criteria import (
+    Conditions,
+    Direction,
+    Objective,
+    Reduction,
+    ReductionName,
+    select_scenarios,
+)
 from dse.model.values import plural
 from dse.study.design_table import RESERVED
 from dse.study.findings import Place
@@ -116,7 +123,8 @@ def resolve_reduction(reduce: str | None, upper: bool) -> Reduction | None:
 def _check_reduction(scope: Scope, place: Place, table: ObjectiveTable, sampled: bool) -> None:
     """Check that the study says how scenarios become one number, if it has some."""
     if table.over and table.reduce is None:
-        remedy = 'give reduce = "mean", "worst", "95 %", "min", "max" or "harmonic mean"'
+        names = ", ".join(f'"{name}"' for name in (*get_args(ReductionName), "worst"))
+        remedy = f'give reduce = {names} or "95 %"'
         scope.add(place / "reduce", "is missing: an objective over scenarios needs it", remedy)
     if table.reduce and not table.over and not sampled:
         remedy = "give over = { input = [...] }, or an uncertain input"

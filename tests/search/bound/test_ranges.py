@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import hypothesis.strategies as st
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import dse
+from dse.evaluate.criteria import ReductionName
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.model import Model, Quantity
@@ -98,7 +99,7 @@ def model_graph_of(rng: np.random.Generator) -> Evaluator:
         inputs = rng.choice(names, int(rng.integers(1, 4)), replace=False).tolist()
         models.append(_part(rng, f"m{i}", inputs))
         names.append(f"m{i}")
-    reduction = str(rng.choice(["mean", "min", "max", "quantile", "harmonic mean"]))
+    reduction = str(rng.choice([*get_args(ReductionName), "quantile"]))
     return evaluator(
         space,
         models,

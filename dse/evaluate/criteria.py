@@ -87,7 +87,10 @@ class Reduction:
         return f"weighted {how}" if self.weights else how
 
     def rises(self, low: Any) -> Any:
-        """Return whether it rises with its terms if none is below `low`: bounds rely on it."""
+        """Return whether it rises with each of its terms if none is below `low`.
+
+        Searches by bounds rely on it: a new reduction that can fall is excluded here.
+        """
         return ~(np.less(low, 0) & (self.how == "harmonic mean"))
 
     def __call__(self, every: Array) -> Array:
@@ -154,17 +157,17 @@ def reduce_scenarios(
 
 
 def reduce_bounds(
-    values: Any, conditions: Conditions, reduction: Reduction | None, count: int
+    values: Any, low: Any, conditions: Conditions, reduction: Reduction | None, count: int
 ) -> Array:
     """Return a bound of the result of `reduce_scenarios`, from bounds of the values.
 
-    It is NaN where the reduction does not rise with its terms.
+    The values are never below `low`. The bound is NaN where the reduction does not rise with them.
     """
-    values = np.asarray(values, dtype=np.float64)
+    found = reduce_scenarios(np.asarray(values, dtype=np.float64), conditions, reduction, count)
     if reduction is None:
-        return np.broadcast_to(values, (count,))
-    every = np.broadcast_to(values, (count_scenarios(conditions), count))
-    return np.where(reduction.rises(every.min(axis=0)), reduction(every), np.nan)
+        return found
+    every = np.broadcast_to(low, (count_scenarios(conditions), count))
+    return np.where(reduction.rises(every.min(axis=0)), found, np.nan)
 
 
 # Objectives ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.criteria import Conditions, Constraint, reduce_bounds
+from dse.evaluate.criteria import Conditions, Constraint, Objective, reduce_bounds
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import skip_errors
 from dse.evaluate.model_graph import Key, call_model
@@ -207,13 +207,21 @@ class Walk:
             for i, objective in enumerate(evaluator.objectives):
                 side = -1 if objective.sign > 0 else 1
                 value = self._asked(objective.quantity, objective.conditions, side)
-                value = reduce_bounds(value, objective.conditions, objective.reduction, count)
-                ideal[:, i] = objective.sign * value
+                ideal[:, i] = objective.sign * self._reduced(objective, value, count)
             for k, constraint in enumerate(evaluator.constraints):
                 least[:, k], most[:, k] = self._violation(constraint, count)
         ideal[np.isnan(ideal)] = -np.inf
         least[np.isnan(least)], most[np.isnan(most)] = -np.inf, np.inf
         return Bounds(ideal, least, most, ~self._empty & (least <= 0).all(axis=1))
+
+    def _reduced(self, objective: Objective, value: Any, count: int) -> Array:
+        """Return a bound of an objective from a bound of its terms."""
+        reduction, given = objective.reduction, objective.conditions
+        quantity = self._model_graph.quantities[objective.quantity]
+        low: Any = max(quantity.low, quantity.above)
+        if reduction is not None and not reduction.rises(low):
+            low = self._asked(objective.quantity, given, -1)
+        return reduce_bounds(value, low, given, reduction, count)
 
     def _violation(self, constraint: Constraint, count: int) -> tuple[Array, Array]:
         given = constraint.conditions
@@ -222,7 +230,8 @@ class Walk:
             ends = violation_range(constraint.relation, pairs)
         else:
             ends = pairs[constraint.quantity]
-        low, high = (reduce_bounds(end, given, constraint.reduction, count) for end in ends)
+        reduction, least = constraint.reduction, ends[0]
+        low, high = (reduce_bounds(end, least, given, reduction, count) for end in ends)
         low, high = constraint.violation(low), constraint.violation(high)
         return (low, high) if constraint.upper else (high, low)
 

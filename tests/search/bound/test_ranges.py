@@ -63,7 +63,7 @@ _CURVES: list[Callable[[Any], Any]] = [
 ]
 
 
-def _part(rng: np.random.Generator, name: str, inputs: list[str]) -> Model:
+def _part(rng: np.random.Generator, name: str, inputs: list[str], low: float) -> Model:
     """Return a model of a random sum of curves, most of whose moves are declared."""
     weights = rng.choice([-2.0, -1.0, 0.0, 0.5, 3.0], len(inputs))
     curves = [_CURVES[i] for i in rng.choice(5, len(inputs), p=(0.3, 0.25, 0.2, 0.2, 0.05))]
@@ -75,12 +75,12 @@ def _part(rng: np.random.Generator, name: str, inputs: list[str]) -> Model:
             if w
         )
         value = sum(terms, start=np.float64(4.0))
-        return np.maximum(value, 0.0) + 0.0 * sum(np.isnan(columns[n]) for n in inputs)
+        return np.maximum(value, low) + 0.0 * sum(np.isnan(columns[n]) for n in inputs)
 
     moves = {n: int(np.sign(w)) for n, w in zip(inputs, weights, strict=True)}
     known = {n: move for n, move in moves.items() if rng.random() < 0.8}
     made = model(name, total, inputs, [name])
-    bounded = {name: Quantity("1", name, low=0.0)}
+    bounded = {name: Quantity("1", name, low=low)}
     return replace(made, outputs=bounded, monotonic={name: known})
 
 
@@ -97,14 +97,16 @@ def model_graph_of(rng: np.random.Generator) -> Evaluator:
     names, models = ["a", "b", "c", "d", "e", "f"], []
     for i in range(4):
         inputs = rng.choice(names, int(rng.integers(1, 4)), replace=False).tolist()
-        models.append(_part(rng, f"m{i}", inputs))
+        low = float(rng.choice([0.0, -9.0])) if i == 3 else 0.0  # curves fall below 0
+        models.append(_part(rng, f"m{i}", inputs, low))
         names.append(f"m{i}")
     reduction = str(rng.choice([*get_args(ReductionName), "quantile"]))
+    direction: Any = rng.choice(["minimize", "maximize"])
     return evaluator(
         space,
         models,
         [
-            objective("m3", scenarios=[{"f": 0.5}, {"f": 2.0}, {"f": 7.0}], reduction=reduction),
+            objective("m3", direction, [{"f": 0.5}, {"f": 2.0}, {"f": 7.0}], reduction),
             objective("m2", "maximize"),
             objective("m1"),
         ],
@@ -124,6 +126,19 @@ def test_designs_of_random_model_graphs_keep_to_the_bounds_of_their_boxes(
     monkeypatch.setattr(cells, "TABLE_ROWS", 100 if tabulated else 0)
     for seed in range(60):
         assert_bounded(model_graph_of(np.random.default_rng(seed)), seed, 200)
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@pytest.mark.parametrize("tabulated", [True, False])
+def test_a_harmonic_mean_of_terms_that_may_be_negative_keeps_to_its_bounds(
+    tabulated: bool, direction: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cells, "TABLE_ROWS", 100 if tabulated else 0)
+    # of -8 and 7 it is 112, of 2 and 7 only 3.1
+    part = model("m", lambda a, f: f * (a - 10.0) + (1 - f) * 7.0, ["a", "f"], ["m"])
+    rising = replace(part, monotonic={"m": {"a": 1}})
+    one = objective("m", direction, [{"f": 0.0}, {"f": 1.0}], "harmonic mean")
+    assert_bounded(evaluator({"a": Integer(0, 12)}, [rising], [one], f=1.0), seed=1)
 
 
 _NUMBERS = st.sampled_from(["0", "1", "2", "3", "0.5", "7"])

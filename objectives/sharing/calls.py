@@ -8,8 +8,11 @@ apart, with H = P − R·C more clocks between the rounds. The schedule comes fr
 Under Poisson calls, count slots in time and let n be the slot of the next element to arrive. A call
 that finds n has its last element in slot n + m − 1. All but the remainder of that number by R
 therefore follows from the mean queue, and the remainder from E[ω^n] at the R-th roots of unity.
-Between slots only arrivals change n, and at a slot n changes only if the queue is empty. Hence
-E[ω^n] has a closed form in the probabilities of an empty queue (sharing.md has the steps).
+Between slots an arrival multiplies ω^n by ω^m, and at a slot n rises by one if the queue is empty.
+Over a round both effects balance (if ω^m is 1 too, the limit F_0(ω) replaces it)::
+
+    E[ω^n] = (1 − ω)·B(ω)/(ΛP(ω^m − 1))        B(y) = (R − a)·Π (y − y_k)/(1 − y_k)
+
 With W_e the mean wait of an element (:func:`objectives.sharing.slot_latency.slot_wait`), and ρ,
 ω_k, v_k, y_k and g_k as there, the mean wait of a call for the slot of its last element is, in
 clocks::

@@ -161,7 +161,8 @@ def printed_latency(
     """Rates, occupancies and mean latency as printed (Hall & Chamberlain 2014, equations 1–5).
 
     The latency is an approximation: in the paper's setting mostly 9 to 23 % below the exact one, in
-    others up to 12 % above it (sharing.md). :func:`objectives.sharing.exact_latency` is exact.
+    others up to 12 % above it (``sharing_figures.md``).
+    :func:`objectives.sharing.exact_latency` is exact.
     Waits and occupancies are inf if the arrival rate reaches the service rate.
 
     With G = ⌈N/C⌉ groups, a slot comes every P/R = G (C + S/R) clocks if G > 1 and every C if not:

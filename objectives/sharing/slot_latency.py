@@ -2,12 +2,23 @@
 
 A stream owns R slots a round of P clocks: C clocks apart in its turn, and H = P − R·C clocks more
 while it is swapped out. A slot takes the head of the queue, if an element has arrived by
-then. The queue lengths that the slots see are a Markov chain with the period of the round. Its
-generating function has R − 1 unknowns, which the zeros of z^R = exp(a(z − 1)) in the unit disc fix,
-where a = λP are the arrivals of a round. In the mean queue over the clocks of a round, which gives
-the latency by Little's law, all cancels but one sum over these zeros (sharing.md has the
-steps). With ρ = a/R, ω_k = exp(2πik/R), δ = ρH/P and y_k = ω_k·exp(δ(z_k − 1)), the mean latency in
-clocks is::
+then. Q_s is the number of elements that wait just before slot s, q_s the probability of none, and
+g_s the clocks to the next slot. With a = λP arrivals per round, the generating functions are::
+
+    F_{s+1}(z) = ((F_s(z) − q_s)/z + q_s)·exp(λg_s(z − 1))
+    F_0(z)·(z^R − exp(a(z − 1))) = (z − 1)·exp(a(z − 1))·Σ_s q_s y^s,    y = z·exp(−λC(z − 1))
+
+F_0 is finite in the unit disc, so the sum is zero at the zeros z_1 … z_{R−1} of the bracket other
+than 1. The derivative at 1 gives the mean queue::
+
+    Σ_s q_s y^s = (R − a)·Π (y − y_k)/(1 − y_k)
+    E[Q_0] = a + (1 − λC)·Σ 1/(1 − y_k) − (R(R−1) − a²)/(2(R − a))
+    E[Q_{s+1}] = E[Q_s] − (1 − q_s) + λg_s
+
+The mean over the clocks of a round is Σ g_s·(E[Q_s] − (1 − q_s) + λg_s/2)/P. All gaps except the
+last are C. So only Σ q_s = R − a, Σ s·q_s = (R − a)·Σ 1/(1 − y_k) and q_0 enter, and q_0 cancels.
+With Little's law, ρ = a/R, ω_k = exp(2πik/R), δ = ρH/P and y_k = ω_k·exp(δ(z_k − 1)), the mean
+latency in clocks is::
 
     P/(2R(1 − ρ)) + H²/(RP) · Σ_{k=1}^{R−1} ω_k·g_k / ((1 − y_k)(1 − ω_k)) + C
     g_k = (exp(δ(z_k − 1)) − 1)/δ

@@ -24,8 +24,11 @@ FOLDER = ROOT / "docs" / "gallery"
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))
 ANSWERS = (
     "# Answers of the shipped studies\n\n"
-    "The terminal shows these lines for each study, at 80 columns.\n"
+    "The terminal shows these lines at 80 columns.\n"
+    "[shared_pipeline](#shared_pipeline) also has the output of `dse check` and `dse explain`.\n"
 )
+WHOLE = "shared_pipeline"
+"""The study whose answers of all three commands are on the page: its output is the shortest."""
 REPORT = (
     "## A report\n\n"
     "This is the report of `crypto`, as `dse run` writes it.\n"
@@ -58,10 +61,10 @@ def digest_study(path: Path) -> str:
 
 
 def card(name: str) -> str:
-    """Return the card of a study: the picture, the question, and the command that copies it."""
+    """Return the card of a study: the picture, the question, and the name."""
     return (
         f'<div class="card" markdown>\n![The front of the study {name}]({name}.svg)\n\n'
-        f"**{QUESTIONS[name]}**\n\n`dse new mine.toml --example {name}`\n</div>\n"
+        f"**{QUESTIONS[name]}**\n\n`{name}`\n</div>\n"
     )
 
 
@@ -69,22 +72,20 @@ def page() -> str:
     """Return the page: a card per study."""
     head = (
         "# Gallery\n\n"
-        "Each picture is the Pareto front of a shipped study.\n"
-        "The ring is the recommended design.\n"
-        "Copy a study with its command, run it, and change its numbers.\n"
+        "Each picture is the Pareto front of a shipped study, and the ring is the recommended design.\n"
+        "`dse new mine.toml --example NAME` copies a study; run it, and change its numbers.\n"
     )
     cards = "\n".join(card(path.stem) for path in STUDIES)
     return f'{head}\n<div class="cards" markdown>\n\n{cards}\n</div>\n\n{REPORT}'
 
 
 def answers(path: Path, run: Path) -> str:
-    """Run a study, and return the texts of check, run and explain at 80 columns."""
+    """Run a study, and return the text of the run at 80 columns; of `WHOLE`, of all commands."""
     shown = [f"## {path.stem}\n"]
-    for command, *more in (
-        ["check", f"studies/{path.name}"],
-        ["run", f"studies/{path.name}", "--out", str(run)],
-        ["explain", str(run)],
-    ):
+    commands = [["run", f"studies/{path.name}", "--out", str(run)]]
+    if path.stem == WHOLE:
+        commands = [["check", f"studies/{path.name}"], *commands, ["explain", str(run)]]
+    for command, *more in commands:
         done = subprocess.run(
             [sys.executable, "-m", "dse", command, *more],
             cwd=ROOT, env=os.environ | {"COLUMNS": "80"}, text=True, capture_output=True, check=True,

@@ -23,6 +23,7 @@ from dse.study.schema import Table
 HERE = Path(__file__).parent
 PAGE = HERE / "reference" / "study-format.md"
 _PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
+_NO_LIMIT = 1_000_000  # a limit that no study comes near is left out
 _ENDS = {
     annotated_types.Ge: ("from", "ge"),
     annotated_types.Gt: ("above", "gt"),
@@ -47,7 +48,7 @@ def tables() -> dict[str, type[Table]]:
 def keys(names: list[str]) -> str:
     """Return the keys of some tables as a list of Markdown."""
     lines = [
-        f"* `{key}` ({value(field)}{default(field)}): {field.description}"
+        f"* `{key}` ({signature(field)}): {field.description}"
         for name in names
         for key, field in own_fields(tables()[name]).items()
     ]
@@ -57,6 +58,13 @@ def keys(names: list[str]) -> str:
 def own_fields(table: type[Table]) -> dict[str, FieldInfo]:
     """Return the fields of a table without inherited ones, which the page shows once."""
     return {key: field for key, field in table.model_fields.items() if key in table.__annotations__}
+
+
+def signature(field: FieldInfo) -> str:
+    """Return the values and the default of a key; a default of true or false shows its values."""
+    if isinstance(field.default, bool):
+        return default(field).removeprefix("; ")
+    return value(field) + default(field)
 
 
 def default(field: FieldInfo) -> str:
@@ -86,15 +94,20 @@ def _kind(given: Any) -> str:
     if origin is Literal:
         return ", ".join(f'`"{word}"`' for word in inner)
     if origin is list:
-        return f"list: {_kind(inner[0])}"
+        return f"list of {_plural(inner[0])}"
     if origin is dict:
-        return f"table: name = {_kind(inner[1])}"
+        return "table" if inner[1] is Any else f"table of {_plural(inner[1])}"
     if origin in (Union, types.UnionType):
         kinds = dict.fromkeys(_kind(each) for each in inner if each is not types.NoneType)
         if "number" in kinds:  # a number may be written as a text with a unit
             kinds = {kind: None for kind in kinds if kind not in ("whole number", "text")}
         return " or ".join(kinds)
     return "anything"
+
+
+def _plural(given: Any) -> str:
+    """Describe several values of a type by the first kind that they may have."""
+    return re.split(" or |, | of ", _kind(given))[0] + "s"
 
 
 def _ranged(words: str, metadata: list[Any]) -> str:
@@ -104,7 +117,7 @@ def _ranged(words: str, metadata: list[Any]) -> str:
     said = [
         f"{word} {getattr(ends[kind], attribute):,}"
         for kind, (word, attribute) in _ENDS.items()
-        if kind in ends
+        if kind in ends and getattr(ends[kind], attribute) < _NO_LIMIT
     ]
     return f"{words}, {' '.join(said)}" if said else words
 

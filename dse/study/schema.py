@@ -144,9 +144,7 @@ class OriginTable(Table):
     """Where an input value is from."""
 
     provenance: Provenance = Field("assumed", description="the kind of its source")
-    source: StrictStr = Field(
-        "", validate_default=True, description="the reference; not for derived and assumed values"
-    )
+    source: StrictStr = Field("", validate_default=True, description="the reference")
 
     @field_validator("source")
     @classmethod
@@ -165,7 +163,7 @@ class SourcedTable(OriginTable):
 
     value: Number = Field(description="the number")
     range: Ends | None = Field(
-        None, description="[low, high]: plausible values, if half to double are not"
+        None, description="[low, high]: plausible values; half to double if absent"
     )
     range_source: StrictStr = Field("", description="the reference of the range")
 
@@ -233,9 +231,7 @@ Reduce = Literal[ReductionName, "worst"] | Share
 class UncertaintyTable(Table):
     """The samples of uncertain inputs."""
 
-    samples: StrictInt = Field(
-        512, ge=2, le=100_000, description="the number of samples; search.seed decides them"
-    )
+    samples: StrictInt = Field(512, ge=2, le=100_000, description="the number of samples")
 
 
 # Models, inputs and variables
@@ -260,10 +256,10 @@ class CatalogRow(Table):
     )
     override: dict[str, Numeric] = Field(
         default_factory=dict,
-        description="values that replace values of the entry, by their names in the study",
+        description="values in place of the entry's, by their names in the study",
     )
     uncertain: StrictBool = Field(
-        False, description="sample the values of the entry together, as dse fit wrote them"
+        False, description="sample the values together, as dse fit wrote them"
     )
 
 
@@ -272,10 +268,10 @@ class ResourceFile(OriginTable):
 
     file: StrictStr = Field(description="a file or folder, relative to the study")
     exclude: list[StrictStr] = Field(
-        default_factory=list, description="names of parts that cannot be selected"
+        default_factory=list, description="parts that cannot be selected"
     )
     include: list[StrictStr] = Field(
-        default_factory=list, description="names of parts that can be selected in spite of a rule"
+        default_factory=list, description="parts that can be selected in spite of a rule"
     )
 
 
@@ -288,7 +284,7 @@ class RealTable(Table):
         None,
         ge=1,
         le=10_000_000,
-        description="the number of evenly spaced values; if absent, continuous",
+        description="the number of evenly spaced values; continuous if absent",
     )
 
 
@@ -323,10 +319,10 @@ class CatalogTable(Table):
     )
     override: dict[str, dict[str, Numeric]] = Field(
         default_factory=dict,
-        description="by entry: values in place of its own values, by their names in the study",
+        description="by entry: values in place of its own, by their names in the study",
     )
     uncertain: StrictBool = Field(
-        False, description="sample the values of each entry together, as dse fit wrote them"
+        False, description="sample the values together, as dse fit wrote them"
     )
 
 
@@ -334,7 +330,7 @@ class RowsTable(Table):
     """One of the rows written here; a row sets all its quantities together."""
 
     rows: dict[str, dict[str, Numeric]] = Field(
-        min_length=1, description="option = { quantity = number, … }; all set the same quantities"
+        min_length=1, description="option = { quantity = number, … }"
     )
 
 
@@ -343,7 +339,7 @@ class SubsetsTable(Table):
 
     subsets: StrictStr = Field(description="the quantity, such as selection")
     of: list[StrictStr] | None = Field(
-        None, min_length=1, max_length=12, description="names of parts; all if absent"
+        None, min_length=1, max_length=12, description="parts; all if absent"
     )
     least: StrictInt = Field(0, ge=0, description="the minimum number of parts")
     most: StrictInt | None = Field(None, ge=1, description="the maximum number of parts")
@@ -402,9 +398,7 @@ class TableStudyTable(StudyTable):
 
     table: StrictStr = Field(min_length=1, description="a CSV file in the study's folder")
     models: list[ModelEntry] = Field(default_factory=list, description="none")
-    missing: list[StrictStr] = Field(
-        default_factory=list, description="texts that the table writes for a missing number"
-    )
+    missing: list[StrictStr] = Field(default_factory=list, description="texts for a missing number")
 
 
 class ObjectiveTable(Table):
@@ -417,7 +411,7 @@ class ObjectiveTable(Table):
     name: StrictStr | None = Field(
         None,
         min_length=1,
-        description="the name of the column; the quantity and its conditions if absent",
+        description="the name of the column",
     )
     at: dict[str, Numeric] = Field(
         default_factory=dict, description="inputs bound only for this objective"
@@ -430,11 +424,11 @@ class ObjectiveTable(Table):
     )
     weights: Weights = Field(default_factory=list, description="the weights of scenarios in a mean")
     weight: Annotated[StrictFloat, Field(gt=0, le=100)] = Field(
-        1.0, description="how much it counts in the choice of the recommended design"
+        1.0, description="how much it counts in the recommendation"
     )
     own_host: StrictBool = Field(
         False,
-        description="whether designs with different hosts may each be compared with their own",
+        description="compare each design with its own host",
     )
 
 
@@ -468,12 +462,12 @@ class SearchTable(Table):
         None, ge=1, le=1_000_000, description="designs evaluated together"
     )
     timeout: Annotated[Finite, Field(gt=0)] | None = Field(
-        None, description="seconds of the search; processes that hang are then ended"
+        None, description="the maximum seconds of the search"
     )
     tolerance: Annotated[Finite, Field(ge=0, le=10)] | StrictStr | dict[str, Number] = Field(
         0.0,
-        description='of bound: a fraction such as 0.01 or "1 %", 0 for the exact front; or by'
-        ' objective, a fraction or an amount such as "100 LUT"; 0 for objectives not listed',
+        description='of bound: a fraction such as "1 %", or by objective a fraction or an amount'
+        ' such as "100 LUT"; 0 is exact',
     )
     options: dict[str, Any] = Field(default_factory=dict, description="the sampler's own options")
 
@@ -481,12 +475,10 @@ class SearchTable(Table):
 class TargetTable(Table):
     """The bounds to reach, and the objective to minimize."""
 
-    reach: StrictStr = Field(
-        min_length=1, description='comparisons joined by and: "speedup >= 5 and area < 100 kLUT"'
-    )
+    reach: StrictStr = Field(min_length=1, description='such as "speedup >= 5 and area < 100 kLUT"')
     least: StrictStr | None = Field(
         None,
-        description="the minimized objective to make as small as possible; all if absent",
+        description="the objective to minimize",
     )
 
 
@@ -495,15 +487,15 @@ class RecommendTable(Table):
 
     weights: dict[str, Annotated[Finite, Field(ge=0, le=100)]] = Field(
         default_factory=dict,
-        description="the weight of an objective in the recommendation, such as { area = 0.5 }",
+        description="the weights of objectives, such as { area = 0.5 }",
     )
     require: list[StrictStr] = Field(
         default_factory=list,
-        description='bounds of the recommended design, such as "area <= 200 kLUT"',
+        description='bounds, such as "area <= 200 kLUT"',
     )
     exclude: dict[str, list[Finite | StrictStr]] = Field(
         default_factory=dict,
-        description='options that it must not have, such as { interface = ["axi-dma"] }',
+        description='excluded options, such as { interface = ["axi-dma"] }',
     )
 
 
@@ -513,11 +505,9 @@ class RunTable(Table):
     workers: StrictInt | None = Field(None, ge=1, le=1024, description="all cores if absent")
     on_error: Literal["stop", "skip"] = Field(
         "stop",
-        description="if a model raises for a design: end the run, or continue without the design",
+        description="if a model raises: end the run, or continue without the design",
     )
-    processes: StrictBool = Field(
-        False, description="use processes: for models that hold the interpreter's lock"
-    )
+    processes: StrictBool = Field(False, description="for models that hold the interpreter's lock")
     chunk: StrictInt = Field(65_536, ge=1, le=2**24, description="designs evaluated at once")
     storage: StrictStr | None = Field(None, description="an Optuna database URL")
 
@@ -532,7 +522,7 @@ class BottleneckTable(Table):
         10.0, description="by which an input is improved"
     )
     threshold: Annotated[Finite, Field(gt=0)] = Field(
-        0.2, description="the fraction by which an objective must then improve"
+        0.2, description="the fraction by which an objective must improve"
     )
 
 
@@ -543,7 +533,7 @@ class RegionsTable(Table):
     low: Number = Field(description="the start of the axis")
     high: Number = Field(description="the end of the axis")
     objective: StrictStr | None = Field(
-        None, description="an objective, or an output of a model; the first objective if absent"
+        None, description="an objective or an output; the first objective if absent"
     )
 
 
@@ -576,7 +566,7 @@ class ReportTable(Table):
     sections: list[StrictStr] = Field(
         default_factory=list,
         max_length=16,
-        description="functions that write sections: module:function, or file.py:function",
+        description="functions, as module:function or file.py:function",
     )
 
 
@@ -643,25 +633,23 @@ class KernelTable(Table):
 
     about: StrictStr = Field("", description="a sentence for the report")
     models: list[ModelEntry] = Field(
-        default_factory=list, description="of its designs; the models of [kernels] if absent"
+        default_factory=list, description="the models of [kernels] if absent"
     )
     inputs: dict[str, InputTable] = Field(
-        default_factory=dict, description="fixed inputs; these replace inputs of [kernels]"
+        default_factory=dict, description="fixed inputs; they replace inputs of [kernels]"
     )
     space: dict[str, VariableTable] = Field(default_factory=dict, description="its variables")
     constraint: list[ConstraintTable] = Field(
         default_factory=list, description="conditions for its designs"
     )
     study: StrictStr = Field(
-        "", description="a study file in the folder: its models, inputs, space and constraints"
+        "", description="a study file: its models, inputs, space and constraints"
     )
-    run: StrictStr = Field(
-        "", description="the folder of a finished run, below the study's: its stored designs"
-    )
+    run: StrictStr = Field("", description="the folder of a finished run: its stored designs")
     table: StrictStr = Field("", description="a CSV file in the folder: a row is a design")
     not_built: dict[str, Number] = Field(
         default_factory=dict,
-        description="totals of the kernel on the host, for a run or a table; others are 0",
+        description="totals on the host, for a run or a table; others are 0",
     )
 
 
@@ -683,9 +671,7 @@ class SharedEngineTable(Table):
     """Kernels that one engine may serve: it then counts once, and has the load of all."""
 
     kernels: list[Name] = Field(min_length=2, description="kernels with the same variables")
-    sums: list[Name] = Field(
-        min_length=1, description="quantities that add up at the engine, such as its load"
-    )
+    sums: list[Name] = Field(min_length=1, description="quantities that add up at the engine")
     once: list[Name] = Field(default_factory=list, description="totals that count once")
 
 
@@ -694,10 +680,10 @@ class ChainTable(Table):
 
     kernels: list[Name] = Field(min_length=2, description="in the order of the data")
     after: dict[Name, Name] = Field(
-        default_factory=dict, description="of a tree: kernel = its predecessor; else the one before"
+        default_factory=dict, description="kernel = its predecessor, for a tree"
     )
     fed: dict[Name, Number] = Field(
-        min_length=1, description="inputs of a kernel whose predecessor is built, such as no set-up"
+        min_length=1, description="inputs of a kernel whose predecessor is built"
     )
     feeds: dict[Name, Number] = Field(
         default_factory=dict, description="inputs of a kernel whose successor is built"
@@ -740,7 +726,7 @@ class SystemStudyFile(StudyFile):
         default_factory=dict, description="kernels whose data may stay with the engines"
     )
     phase: dict[Name, PhaseTable] = Field(
-        default_factory=dict, description="kernels that run at once: totals such as burst_power"
+        default_factory=dict, description="kernels that run at once"
     )
 
 

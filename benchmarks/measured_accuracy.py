@@ -43,20 +43,26 @@ LogCA fits most published measurements of encryption and copies within 5 %.
 It misses times with a second code path, and queues with other rules.
 `python -m benchmarks.measured_accuracy` writes this page from the tables in `benchmarks/measured`.
 Others measured and published these times; the head of each file has the source and its cautions.
-The page has every set, also the sets that the model does not fit.
-[fit.md](../how-to/fit.md) explains the fits.
+[fit.md](../how-to/fit.md) explains the fits, and `dse fit FILE` prints them.
 
 ## Times against sizes
 
-*Left out* is the relative error at a size that the fit has not seen.
-The median and the worst value are over host and accelerated times.
-*Always* and *never*: offloading is beneficial at every size, or at none.
+An *error* is relative, at a size that the fit has not seen, of host and accelerated times.
+The column *error* has the minimum and the maximum of the medians of the series.
+*Worst* is the largest error.
 The *measured* break-even is the crossing of straight lines between neighbouring sizes.
-Intervals are 95 %.
-*Misses* has the results that are more than 5 % (sizes, median) or 10 % (break-even) off.
+*Break-even off* has the deviations of the predicted break-even, in the series whose times cross.
 
-| file | series | left out | predicted break-even | measured | misses |
-|---|---|---|---|---|---|
+| file | series | error | worst | that cross | break-even off |
+|---|--:|--:|--:|--:|--:|
+"""
+MISSED = """
+These series miss: the median error is above 5 %, or the break-even is more than 10 % off.
+Intervals are 95 %.
+*Never*: offloading is beneficial at no size; *always*: at every size.
+
+| file | series | error, median / worst | predicted break-even | measured |
+|---|---|--:|--:|--:|
 """
 LOADS = """
 ## Latency against load
@@ -64,8 +70,8 @@ LOADS = """
 A queue with exponential service times is fitted to each series.
 The error is the median at a load that the fit has not seen.
 
-| file | series | left out, best series | left out, worst series |
-|---|--:|---|---|
+| file | series | error, best series | error, worst series |
+|---|--:|--:|--:|
 """
 
 
@@ -73,16 +79,13 @@ POOR, FAR = 0.05, 0.1
 WHY = """
 ## Where the model fails
 
-Caches, thresholds and second code paths change the slope of the times.
-Examples are FFT, AES-CTR without instructions, and pages that move in batches.
-One power law has no such change.
-If a table shows a change clearly, the fit notes it.
-Then fit the sizes on each side separately.
-
-A queue with exponential service times is a rough model of a drive.
-A drive serves many requests at once.
-It is no model of a switch in which one flow fills the path before another comes.
-
+* Caches, thresholds and second code paths change the slope of the times.
+  One power law has no such change.
+  Examples are FFT, AES-CTR without instructions, and pages that move in batches.
+  Fit the sizes on each side separately.
+* A queue with exponential service times is a rough model of a drive.
+  A drive serves many requests at once.
+  It is no model of a switch in which one flow fills the path before another comes.
 """
 
 
@@ -141,10 +144,9 @@ def row(each: Fit) -> tuple[str, ...]:
     measured = ", ".join(show(size, "B") for size in measured_crossings(each.series)) or "–"
     return (
         each.series.name,
-        f"{out['median']:.2%} / {out['worst']:.1%}",
+        f"{100 * out['median']:.2f} % / {100 * out['worst']:.1f} %",
         predicted,
         measured,
-        misses(each),
     )
 
 
@@ -160,28 +162,54 @@ def load_fits(path: Path) -> tuple[LoadFit, ...]:
     return tuple(map(fit_load, series))
 
 
-def table_rows(path: Path) -> str:
-    """Return the rows of a file in the table of times."""
+def break_even_error(each: Fit) -> float | None:
+    """Return how far the predicted break-even is off; None if the measured times do not cross."""
+    crossings, own = measured_crossings(each.series), each.analysis.break_even
+    if not crossings:
+        return None
+    return math.inf if own is None else abs(own / crossings[0] - 1.0)
+
+
+def table_row(path: Path) -> str:
+    """Return the row of a file in the table of times; nothing if none of its series is fitted."""
     fitted = [each for each in fits(path) if isinstance(each, Fit)]
+    if not fitted:
+        return ""
+    medians = [each.left_out["median"] for each in fitted]
+    worst = max(each.left_out["worst"] for each in fitted)
+    errors = [e for each in fitted if (e := break_even_error(each)) is not None]
+    predicted = [e for e in errors if math.isfinite(e)]
+    off = _percents(predicted) if predicted else "–"
+    if missing := len(errors) - len(predicted):
+        off += f"; {missing} not predicted"
+    cells = (path.name, len(fitted), _percents(medians), f"{100 * worst:.1f} %", len(errors), off)
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _percents(fractions: list[float]) -> str:
+    """Return the minimum and the maximum of some fractions."""
+    low, high = (f"{100 * bound:.1f}" for bound in (min(fractions), max(fractions)))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def missed_rows(path: Path) -> str:
+    """Return the rows of the series of a file that miss."""
+    fitted = [each for each in fits(path) if isinstance(each, Fit) and is_missed(each)]
     return "".join(f"| {' | '.join((path.name, *row(each)))} |\n" for each in fitted)
 
 
 def load_row(path: Path) -> str:
     """Return the row of a file in the table of loads."""
     errors = sorted(each.left_out["median"] for each in load_fits(path))
-    return f"| {path.name} | {len(errors)} | {errors[0]:.1%} | {errors[-1]:.1%} |\n"
+    return f"| {path.name} | {len(errors)} | {100 * errors[0]:.1f} % | {100 * errors[-1]:.1f} % |\n"
 
 
-def notes(path: Path) -> list[str]:
-    """Return the refusals of a file, and the notes on kinks."""
-    lines = []
-    for each in fits(path):
-        if isinstance(each, str):
-            lines.append(f"* {path.name} is refused: it {each}.")
-        else:
-            kinks = [note for note in each.notes if ": a kink " in note]
-            lines += [f"* {path.name}, {each.series.name}, {note}." for note in kinks]
-    return lines
+def refusals(path: Path) -> list[str]:
+    """Return the refusals of a file; tables of another kind have none."""
+    refused = [each for each in fits(path) if isinstance(each, str)]
+    return [
+        f"* {path.name} is refused: {each}." for each in refused if "column of sizes" not in each
+    ]
 
 
 RULES = """
@@ -194,14 +222,15 @@ Its 95 % interval overlaps the range between the two measured sizes in {overlap}
 
 `dse fit --emit` makes a dispatch rule for each ([fit.md](../how-to/fit.md)).
 Its regret is the mean loss of time against the better choice.
-The mean is over sizes spread evenly in the logarithm.
+The sizes are spread evenly in the logarithm.
 *Left out*: the rule has not seen the two sizes around the crossing.
 In {laws} series, with a leave-one-out error of at most 5 %, the law decides.
 There, this regret is {laws_most} at most.
 In the median of the {laws_crossing} that cross, it is {laws_median}.
-The table has the rules with a regret above 0.1 %, and those by measured sizes.
+In the other series, the measured sizes decide.
+These rules have a regret above 0.1 %:
 
-| file | series | offload | regret | left out | thresholds |
+| file | series | offload | regret | left out | decided by |
 |---|---|---|--:|--:|---|
 """
 
@@ -232,9 +261,9 @@ def rule_section() -> str:
     rows = [
         f"| {path.name} | {each.series.name} | {summarize_rule(rule).partition(';')[0]} "
         f"| {100 * rule.regret[ON_TABLE]:.2f} % | {100 * rule.regret[LEFT_OUT]:.2f} % "
-        f"| {rule.reason or 'law'} |\n"
+        f"| {'measured sizes' if rule.reason else 'law'} |\n"
         for path, each, rule in rules
-        if rule.reason or rule.regret[LEFT_OUT] > 1e-3
+        if rule.regret[LEFT_OUT] > 1e-3
     ]
     words = {
         "count": len(both),
@@ -250,24 +279,21 @@ def rule_section() -> str:
     return RULES.format(**words) + "".join(rows)
 
 
-def misses(each: Fit) -> str:
-    """Return the results of a fit that are far from the measured ones."""
-    crossings, own = measured_crossings(each.series), each.analysis.break_even
-    wrong = ["sizes"] if each.left_out["median"] > POOR else []
-    if crossings and (own is None or abs(own / crossings[0] - 1.0) > FAR):
-        wrong.append("break-even")
-    return ", ".join(wrong) or "–"
+def is_missed(each: Fit) -> bool:
+    """Return whether the results of a fit are far from the measured ones."""
+    return each.left_out["median"] > POOR or (break_even_error(each) or 0.0) > FAR
 
 
 def page() -> str:
     """Return the page."""
     loads = [path for path in files() if load_fits(path)]
-    times = "".join(table_rows(path) for path in files())
-    found = "".join(f"{note}\n" for path in files() for note in notes(path))
+    times = "".join(table_row(path) for path in files())
+    missed = MISSED + "".join(missed_rows(path) for path in files())
+    found = "".join(f"{note}\n" for path in files() for note in refusals(path))
     from benchmarks.system_prediction import section
 
     loads_table = LOADS + "".join(load_row(path) for path in loads)
-    return ABOUT + times + rule_section() + loads_table + section() + WHY + found
+    return ABOUT + times + missed + rule_section() + loads_table + section() + WHY + found
 
 
 ROWS = {  # file and series: name of the row, what it is, kernel

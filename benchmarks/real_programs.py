@@ -1,12 +1,12 @@
 """Real programs, profiled and compared with their native run and with valgrind.
 
-    python -m benchmarks.real_programs SOURCES [--write] [PROGRAM...]
+    python -m benchmarks.real_programs SOURCES [PROGRAM...]
 
 SOURCES is a folder with the sources: for each program of ``benchmarks.github_programs`` a git
 repository of its name (``git clone https://github.com/OWNER/NAME``), which has the commit, and for
 each of Debian its archive (``apt-get source --download-only NAME``). The command builds them with
-``dse profile cc`` and prints a row per program. ``--write`` also puts the rows into the table of
-docs/validation/programs.md. The columns:
+``dse profile cc`` and prints a row per program; docs/validation/programs.md sums them up. The
+columns:
 
 * output: the profiled program prints the bytes of the native one
 * calls: every function has the calls that callgrind counts on the same IR without hooks
@@ -38,12 +38,11 @@ from benchmarks.built_programs import addresses, build_package, seconds, unpacke
 from benchmarks.callgrind import Callgrind, is_copy, run_callgrind
 from benchmarks.debian_programs import PACKAGES, Package
 from benchmarks.github_programs import SNAPSHOTS
-from dse.problems import InputError, Problem
+from dse.problems import InputError
 from dse.profile.command import ProfileOptions, build_program, profile_program
 from dse.profile.document import Profile
 from dse.profile.library.plain import build_plain_program
 
-PAGE = Path(__file__).parents[1] / "docs" / "validation" / "programs.md"
 LARGE, NEAR = 0.01, 0.05  # fractions of the instructions; relative difference
 DEBIAN = ("bc", "cjson", "expat", "giflib", "gzip", "libstb", "lzo2", "mawk", "picosat")
 PROGRAMS = (*DEBIAN, *SNAPSHOTS)
@@ -196,33 +195,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", type=Path)
     parser.add_argument("programs", nargs="*", choices=[*PROGRAMS, []])
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    rows: list[Row] = []
     print(HEADS)
     for name in options.programs or PROGRAMS:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                rows.append(compare(name, options.sources.resolve(), Path(folder)))
-                print(rows[-1].text(), flush=True)
+                print(compare(name, options.sources.resolve(), Path(folder)).text(), flush=True)
             except (InputError, subprocess.CalledProcessError, ValueError, OSError) as error:
                 said = getattr(error, "stderr", None) or str(error).encode()
                 print(f"{name}: {said.decode('utf-8', 'replace').strip()[-300:]}", file=sys.stderr)
-    if options.write:
-        write_page(rows)
-
-
-def write_page(rows: list[Row]) -> None:
-    """Write rows to the table of the page, which keeps its rows of other programs."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, heads, rest = text.partition(HEADS + "\n")
-    if not heads:
-        raise InputError(str(PAGE), [Problem("", "has no table with the columns of this command")])
-    table, gap, after = rest.partition("\n\n")
-    lines = {line.split("|")[1].strip(): line for line in table.splitlines()}
-    lines |= {row.name: row.text() for row in rows}
-    ordered = (lines[name] for name in sorted(lines, key=str.lower))
-    PAGE.write_text(before + heads + "\n".join(ordered) + gap + after, "utf-8")
 
 
 if __name__ == "__main__":

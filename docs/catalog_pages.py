@@ -51,7 +51,7 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def engine_rows() -> list[list[str]]:
-    """Return a line per function: its entries, areas, rates and devices."""
+    """Return a line per function: its entries, areas and rates."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in ENGINES.rows.values():
         groups[row.text["kernel"]].append(row)
@@ -60,20 +60,24 @@ def engine_rows() -> list[list[str]]:
         areas = [area for row in rows if np.isfinite(area := value(row, "lane_area", "LUT"))]
         rates = [rate for row in rows if np.isfinite(rate := data_rate(row))]
         complete = str(sum(map(is_complete, rows)))
-        series = ", ".join(dict.fromkeys(row.text["series"] for row in rows))
-        lines.append([kernel, str(len(rows)), complete, span(areas), span(rates), series])
+        lines.append([kernel, str(len(rows)), complete, span(areas), span(rates)])
     return lines
 
 
 def host_rows() -> list[list[str]]:
-    """Return a line per entry of the hosts: times per byte and per call."""
-    lines = []
+    """Return a line per function and kind of instructions: entries, cores and times per byte."""
+    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in HOSTS.rows.values():
-        index = row.values["computational_index"]
-        fixed = value(row, "host_fixed_work", "B") * value(row, "computational_index", "ns/B")
-        facts = [row.text.get(f, "") for f in ("kernel", "variant", "device", "instructions")]
-        cost = show_number(fixed, 3) if row.values["host_fixed_work"].provenance == "fitted" else ""
-        lines.append([f"`{row.name}`", *facts, index.text.replace(".0 ", " "), cost])
+        groups[row.text["kernel"], row.text.get("instructions", "")].append(row)
+    lines = []
+    for (kernel, instructions), rows in groups.items():
+        names = ", ".join(dict.fromkeys(row.text["device"] for row in rows))
+        index = "computational_index"
+        rates = [
+            [rate for row in rows if np.isfinite(rate := value(row, index, unit))]
+            for unit in ("ns/B", "cycle/B")
+        ]
+        lines.append([kernel, instructions, str(len(rows)), *map(span, rates), names])
     return lines
 
 
@@ -114,8 +118,8 @@ def draw_engines() -> None:
 
 def write_pages() -> None:
     """Fill the tables of the pages, between the marks that each page has."""
-    engines = ["function", "entries", "complete", "area [LUT]", "data rate [MB/s]", "devices"]
-    hosts = ["entry", "function", "variant", "core", "instructions", "per byte", "per call [ns]"]
+    engines = ["function", "entries", "complete", "area [LUT]", "data rate [MB/s]"]
+    hosts = ["function", "instructions", "entries", "[ns/B]", "[cycle/B]", "cores"]
     interfaces = ["entry", "kind", "set-up o", "latency L", "latency per byte l"]
     for name, heads, rows in (
         ("engines", engines, engine_rows()),

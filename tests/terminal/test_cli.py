@@ -167,7 +167,11 @@ def test_the_documents_of_commands_for_scripts(runs: Path) -> None:
         _validate("status", '{"name": "a", "state": "finished", "more": 1}')
 
 
-SLOW = {"compress_system", "cpu_accelerator", "jpeg_system"}  # docs/gallery/answers.md has their runs
+SLOW = {
+    "compress_system",
+    "cpu_accelerator",
+    "jpeg_system",
+}  # docs/gallery/answers.md has their runs
 
 
 @pytest.mark.parametrize(

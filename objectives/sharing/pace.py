@@ -156,13 +156,14 @@ def _bound_pace(table: Array) -> tuple[Array, Array]:
 
     A call ends at the earliest its set-up, travel and slots after the call that ends its window. It
     ends at the latest the longest wait on the way and for its first slot after the last call: then
-    that call has left window and engine.
+    that call has left window and engine. A call that waits for the next round begins with its first
+    slot, so wait and slots together span one round more than the least.
     """
     _, away, depth, period, batch, window, set_up, travel, wait, busy = table
     steps = set_up + travel + batch * depth
     turns = np.floor((batch - 1) / period)
     on_the_way = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
-    longest = steps + on_the_way + depth + away * (turns + 2)
+    longest = steps + on_the_way + depth + away * (turns + 1)
     return (steps - _ON_THE_SLOT + away * turns) / window, longest
 
 

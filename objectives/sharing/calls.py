@@ -30,7 +30,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, Requirement, lower_bound, model, monotonic, requires
+from dse.model import Array, Quantity, Requirement, lower_bound, model, monotonic, requires
 from objectives.quantities import (
     CallRate,
     ClockPeriod,
@@ -43,6 +43,7 @@ from objectives.sharing.schedule import (
     LaneElements,
     Pipeline,
     SchedulePeriod,
+    find_distinct,
     make_schedule,
 )
 from objectives.sharing.slot_latency import slot_wait
@@ -230,9 +231,13 @@ def call_latency(
     """
     length, away = make_schedule(*pipeline, schedule_period)
     load = np.multiply(call_rate, clock_period) * lane_elements * length / schedule_period
-    setting = (length, away, schedule_period, load, lane_elements)
-    element, element_error = slot_wait(*setting)
-    wait, error = _call_wait(*setting, element, element_error)
+    columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
+    table = np.array([np.ravel(column) for column in columns], dtype=np.float64)
+    first, same = find_distinct(table)
+    few = np.take(table, first, axis=1)
+    element, element_error = slot_wait(*few)
+    waits = (element, *_call_wait(few, element, element_error))
+    element, wait, error = (each[same].reshape(columns[0].shape)[()] for each in waits)
     depth = np.where(np.isnan(load), np.nan, np.multiply(pipeline.pipeline_depth, 1.0))
     error = error + ROUNDING * (wait + depth)
     return CallLatency(
@@ -245,25 +250,15 @@ def call_latency(
     )
 
 
-def _call_wait(
-    length: Floats,
-    away: Floats,
-    schedule_period: Floats,
-    load: Floats,
-    lane_elements: Floats,
-    element: Floats,
-    element_error: Floats,
-) -> tuple[Array, Array]:
+def _call_wait(columns: Array, element: Array, element_error: Array) -> tuple[Array, Array]:
     """Return the exact mean wait for the slot of a call's last element and its error, in clocks.
 
-    The first parameters are as of :func:`~objectives.sharing.slot_latency.slot_wait`, the last two
-    are its results.
+    The columns are the inputs of :func:`~objectives.sharing.slot_latency.slot_wait`, the others its
+    results.
     """
-    columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
-    shape = columns[0].shape
-    length, away, period, load, batch = (np.ravel(c).astype(np.float64) for c in columns)
-    wait = (batch - 0.5) * length / period + load * np.ravel(element)
-    error = load * np.ravel(element_error) + 4 * ROUNDING * wait
+    length, away, period, load, batch = columns
+    wait = (batch - 0.5) * length / period + load * element
+    error = load * element_error + 4 * ROUNDING * wait
     inside = (period >= 2) & (period <= LONGEST_PERIOD)
     some = np.flatnonzero((load < 1) & (away > 0) & inside & (batch >= 1))
     if some.size:
@@ -275,7 +270,7 @@ def _call_wait(
         error[some] += scale * spread
     for clocks in (wait, error):
         clocks[load >= 1] = np.inf
-    return wait.reshape(shape)[()], error.reshape(shape)[()]
+    return wait, error
 
 
 def _remainder(period: Array, load: Array, share: Array, turned: Array) -> tuple[Array, Array]:

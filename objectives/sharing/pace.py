@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 
 from dse.model import Array, Floats, Quantity, model
 from objectives.quantities import CallsInFlight, ClockPeriod, declare_cost
-from objectives.sharing.schedule import LaneElements, Pipeline, SchedulePeriod, make_schedule
+from objectives.sharing.schedule import (
+    LaneElements,
+    Pipeline,
+    SchedulePeriod,
+    find_distinct,
+    make_schedule,
+)
 
 _SETTLING = 32
 """Calls before the count, times the calls in flight for many of them."""
@@ -145,7 +151,7 @@ def _paces(table: Array, limit: Array | None) -> Array:
     followed = np.flatnonzero(unknown)
     pace[np.isinf(alone)] = np.inf
     table = np.take(table, followed, axis=1)  # unlike table[:, followed], with contiguous rows
-    first, same = _distinct(table)
+    first, same = find_distinct(table)
     found = _find_paces(np.take(table, first, axis=1))
     pace[followed] = np.maximum(pace[followed], found[same])  # may be less by rounding
     return pace
@@ -196,22 +202,6 @@ def _follow_designs(table: Array) -> Array:
             block = alike[low : low + _ROWS]
             found[block] = _follow(np.take(table, block, axis=1), windows[block])
     return found
-
-
-def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return a design of each kind, and of which kind each design is: equal designs are one kind.
-
-    A hash identifies kinds. If two share one, which has the probability of a collision of 64-bit
-    sums of products, each design is a separate kind.
-    """
-    mixed = np.zeros(table.shape[1], np.uint64)
-    for row in table.view(np.uint64):
-        mixed = (mixed ^ row) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    _, first, same = np.unique(mixed, return_index=True, return_inverse=True)
-    if not np.array_equal(np.take(table, first[same], axis=1), table):
-        first = same = np.arange(mixed.size)
-    return first, same
 
 
 def _follow(table: Array, windows: NDArray[np.int64]) -> Array:

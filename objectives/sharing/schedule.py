@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.quantities import ClockPeriod, PipelineDepth, Streams, declare_part
@@ -105,6 +106,24 @@ def make_schedule(
     switches = np.where(groups > 1, groups * context_switch, 0.0)
     away = (groups - 1) * turn + switches
     return Schedule(away + turn, away)
+
+
+def find_distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return a design of each kind, and of which kind each design is: equal columns are one kind.
+
+    Designs of a grid often differ only in variables on which a result does not depend. A hash
+    identifies kinds. If two share one, which has the probability of a collision of 64-bit sums of
+    products, each design is a separate kind.
+    """
+    bits = table.view(np.uint64)
+    mixed = np.zeros(table.shape[1], np.uint64)
+    for row in bits:
+        mixed = (mixed ^ row) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    _, first, same = np.unique(mixed, return_index=True, return_inverse=True)
+    if not np.array_equal(np.take(bits, first[same], axis=1), bits):
+        first = same = np.arange(mixed.size)
+    return first, same
 
 
 _part = functools.partial(declare_part, "s", "latency_printed")

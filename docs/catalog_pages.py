@@ -51,7 +51,7 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def engine_rows() -> list[list[str]]:
-    """Return a line per function: its entries, areas and rates."""
+    """Return a line per function with a complete entry: its entries, areas and rates."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in ENGINES.rows.values():
         groups[row.text["kernel"]].append(row)
@@ -59,8 +59,8 @@ def engine_rows() -> list[list[str]]:
     for kernel, rows in groups.items():
         areas = [area for row in rows if np.isfinite(area := value(row, "lane_area", "LUT"))]
         rates = [rate for row in rows if np.isfinite(rate := data_rate(row))]
-        complete = str(sum(map(is_complete, rows)))
-        lines.append([kernel, str(len(rows)), complete, span(areas), span(rates)])
+        if complete := sum(map(is_complete, rows)):
+            lines.append([kernel, str(len(rows)), str(complete), span(areas), span(rates)])
     return lines
 
 
@@ -82,16 +82,26 @@ def host_rows() -> list[list[str]]:
 
 
 def interface_rows() -> list[list[str]]:
-    """Return a line per interface: costs with their ranges."""
-    names = ("interface_overhead", "interface_latency", "interface_latency_per_byte")
-    lines = []
+    """Return a line per kind of interface: entries, bounds and provenance of the costs."""
+    costs = (
+        ("interface_overhead", ("us", "cycle")),
+        ("interface_latency", ("us",)),
+        ("interface_latency_per_byte", ("ns/B",)),
+    )
+    groups: dict[str, list[Row]] = defaultdict(list)
     for row in INTERFACES.rows.values():
+        groups[row.text["kind"]].append(row)
+    lines = []
+    for kind, rows in groups.items():
         cells = []
-        for name in names:
-            cost = row.values[name]
-            bounds = f" [{', '.join(map(str, cost.range))}]" if cost.range else ""
-            cells.append(f"{cost.text}{bounds}, {cost.provenance}")
-        lines.append([f"`{row.name}`", row.text["kind"], *cells])
+        for name, units in costs:
+            spans = {
+                unit: span([v for row in rows if np.isfinite(v := value(row, name, unit))])
+                for unit in units
+            }
+            cells.append("; ".join(f"{text} {unit}" for unit, text in spans.items() if text))
+        kinds = dict.fromkeys(row.values[name].provenance for name, _ in costs for row in rows)
+        lines.append([kind, str(len(rows)), *cells, ", ".join(kinds)])
     return lines
 
 
@@ -120,7 +130,7 @@ def write_pages() -> None:
     """Fill the tables of the pages, between the marks that each page has."""
     engines = ["function", "entries", "complete", "area [LUT]", "data rate [MB/s]"]
     hosts = ["function", "instructions", "entries", "[ns/B]", "[cycle/B]", "cores"]
-    interfaces = ["entry", "kind", "set-up o", "latency L", "latency per byte l"]
+    interfaces = ["kind", "entries", "set-up o", "latency L", "latency per byte l", "provenance"]
     for name, heads, rows in (
         ("engines", engines, engine_rows()),
         ("hosts", hosts, host_rows()),

@@ -12,6 +12,7 @@ from dse.model.quantity import Array
 
 _MAX_CELLS = 1 << 20  # 8 MB: about a second-level cache
 _CELLS_PER_POINT = 16
+_MIN_SIDE = 5  # cells along a coordinate: three are the border, and a single one drops no point
 _NARROW = 1e-300  # a narrower range is not divided
 _HIGHEST = np.finfo(np.float64).max
 
@@ -37,9 +38,9 @@ class DominanceTable:
         points = _with_two_coordinates(points)
         divided = points.shape[1] - 1
         cells = min(_MAX_CELLS, _CELLS_PER_POINT * len(points))
-        side = max(4, int(cells ** (1 / divided)))
-        if not len(points):
-            return cls(np.zeros(divided), np.zeros(divided), np.full((side,) * divided, np.inf))
+        side = int(cells ** (1 / divided))
+        if side < _MIN_SIDE:
+            return cls(np.zeros(divided), np.zeros(divided), np.full((1,) * divided, np.inf))
         low, width = points[:, :-1].min(axis=0), np.ptp(points[:, :-1], axis=0)
         scale = np.divide(side - 3, width, out=np.full(divided, _NARROW), where=width > _NARROW)
         table = cls(low, scale, np.full((side,) * divided, np.inf))

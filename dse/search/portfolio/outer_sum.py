@@ -146,7 +146,9 @@ class OuterSum:
                 while len(settled.parents) > capacity:
                     grid = grid.coarsened(weights)
                     settled = self._settle([settled], grid)
-                table = DominanceTable.of(grid.keys(np.concatenate([central, settled.values])))
+                if not last:
+                    values = np.concatenate([central, settled.values])
+                    table = DominanceTable.of(grid.keys(values))
         return settled, grid
 
     def _central_front(self, grid: ToleranceGrid, rows: NDArray[np.int64]) -> Array:

@@ -97,7 +97,7 @@ def test_a_sampled_continuum_keeps_to_the_space_and_to_the_domain() -> None:
     search = {"method": "evolution", "evaluations": 100, "seed": 1}
     made = study(space=space, inputs=given, search=search)
     result = made.run()
-    for explained in explain(made, result, list(result.designs.index[:10])):
+    for explained in explain(made, result, list(result.designs.index[:4])):
         for change in explained.advice:
             (setting,) = change.settings
             low, high = (1, 8) if setting.variable == "lanes" else (0, 500)

@@ -194,7 +194,7 @@ def test_best_period_is_that_of_a_full_scan() -> None:
     period=st.integers(1, 256),
     load=st.floats(0, 0.999),
 )
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_latency_lies_between_bounds(
     depth: int, more: int, switch: int, period: int, load: float
 ) -> None:

@@ -67,11 +67,11 @@ def test_intervals_of_break_even_hold_in_much_noise() -> None:
     """With noise of 20 %, an interval contains the true size at least as often as it says."""
     held = 0
     true = np.log(truth("super-linear")["break_even"])
-    for table in tables("super-linear", 0.2, 12):
+    for table in tables("super-linear", 0.2, 8):
         best = best_law(table)
         low, high = interval(best, BREAK_EVEN, float(np.log(crossings(best.law)[0])))
         held += low <= true <= high
-    assert held == 12
+    assert held == 8
 
 
 def test_degrees_of_freedom_follow_the_noise_that_a_value_depends_on() -> None:

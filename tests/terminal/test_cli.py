@@ -168,7 +168,7 @@ def test_the_documents_of_commands_for_scripts(runs: Path) -> None:
 
 
 # docs/gallery/answers.md has the runs of the others.
-STUDIES = ("crypto", "gpu_memory", "jpeg", "rotate", "shared_pipeline")
+STUDIES = ("crypto", "gpu_memory", "jpeg", "rotate", "shared_pipeline", "server")
 
 
 @pytest.mark.parametrize("name", STUDIES)

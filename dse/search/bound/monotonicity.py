@@ -36,14 +36,18 @@ def find_best_ends(ranges: Ranges) -> dict[int, int]:
     A design is no better than the same one at that end, if that has a value at all: a model may
     have none there, and no declaration reports it.
     """
-    moving, evaluator = _Moving(ranges), ranges.evaluator
-    worse = [
-        o.sign * _reduced(moving.of(o.quantity, o.conditions), moving.low(o.quantity), o.reduction)
-        for o in evaluator.objectives
-    ]
-    every = np.array([*worse, *(moving.violation(each) for each in evaluator.constraints)])
+    every = np.array([*find_moves(ranges)])
     ends = np.where((every >= 0).all(axis=0), -1, np.where((every <= 0).all(axis=0), 1, 0))
     return {i: end for i, end in enumerate(ends.tolist()) if end}
+
+
+def find_moves(ranges: Ranges) -> Iterator[Moves]:
+    """Yield how each objective, times its sign, moves, then the violation of each constraint."""
+    moving, evaluator = _Moving(ranges), ranges.evaluator
+    for o in evaluator.objectives:
+        moves, low = moving.of(o.quantity, o.conditions), moving.low(o.quantity)
+        yield o.sign * _reduced(moves, low, o.reduction)
+    yield from (moving.violation(each) for each in evaluator.constraints)
 
 
 class _Moving:

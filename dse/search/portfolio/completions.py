@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -77,21 +77,32 @@ class Bounds:
     """The lowest sum of all kernels. Shape (coordinates,)."""
     known: DominanceTable
     """The objectives of feasible combinations."""
+    lower: Callable[[Array], Array]
+    """The lowest sums that sums stand for, because merges dropped others within a tolerance."""
 
     @classmethod
-    def of(cls, portfolio: Portfolio, lowest: Array, sums: Array, samples: Array) -> Bounds:
+    def of(
+        cls,
+        portfolio: Portfolio,
+        lowest: Array,
+        sums: Array,
+        samples: Array,
+        lower: Callable[[Array], Array],
+    ) -> Bounds:
         """Return bounds that know combinations of partial sums and completions."""
         stride = max(1, len(sums) * len(samples) // _SAMPLES)
         whole = (sums[::stride, None] + samples).reshape(-1, len(lowest))
         objectives, feasible = portfolio.judge(whole + _ROUNDING * portfolio.scale)
-        return cls(portfolio, lowest, DominanceTable.of(objectives[feasible]))
+        known = objectives[feasible & np.isfinite(objectives).all(axis=1)]
+        return cls(portfolio, lowest, DominanceTable.of(known), lower)
 
     def viable(self, sums: Array, completion: Array) -> NDArray[np.bool_]:
         """Return which partial sums may be on the front with a completion, or a higher one."""
         viable = np.asarray((sums + completion <= self.portfolio.ceiling).all(axis=1))
         rows = np.flatnonzero(viable)
-        bounds = sums[rows] + (completion - _ROUNDING * self.portfolio.scale)
+        bounds = self.lower(sums[rows] + completion) - _ROUNDING * self.portfolio.scale
         objectives, feasible = self.portfolio.judge(np.maximum(bounds, self.lowest))
+        objectives = np.where(np.isnan(objectives), -np.inf, objectives)
         viable[rows] = feasible
         viable[rows[feasible]] = ~self.known.dominates(objectives[feasible])
         return viable

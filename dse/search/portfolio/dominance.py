@@ -40,7 +40,7 @@ class DominanceTable:
         cells = min(_MAX_CELLS, _CELLS_PER_POINT * len(points))
         side = int(cells ** (1 / divided))
         if side < _MIN_SIDE:
-            return cls(np.zeros(divided), np.zeros(divided), np.full((1,) * divided, np.inf))
+            return cls(np.zeros(divided), np.ones(divided), np.full((1,) * divided, np.inf))
         low, width = points[:, :-1].min(axis=0), np.ptp(points[:, :-1], axis=0)
         scale = np.divide(side - 3, width, out=np.full(divided, _NARROW), where=width > _NARROW)
         table = cls(low, scale, np.full((side,) * divided, np.inf))

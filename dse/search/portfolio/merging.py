@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dse.evaluate.front import find_distinct_front
 from dse.model.quantity import Array
+from dse.search.bound.cover import Cover
 from dse.search.portfolio.completions import Bounds, Completions, find_completions
 from dse.search.portfolio.outer_sum import OuterSum, ToleranceGrid
 from dse.search.portfolio.portfolio import Portfolio
@@ -30,6 +31,7 @@ _SMALL = 100_000  # sums of a merge that needs no tolerance
 _ALONE = Threads()
 _DIGITS = 2.0**43
 _FIRST_WIDTH = 1e-4
+_MAX_WIDTH = 1e3  # infinite objectives have no tolerance
 _BISECTIONS = 6  # of the tolerance that leaves few enough points: to 1 % of it
 
 
@@ -64,8 +66,7 @@ class PortfolioFront(NamedTuple):
     For each feasible combination, a point of the front has objectives that are at most higher by
     `proven`. Without a tolerance that is zero: the points are the distinct front.
     If a merge was not `strict`, this holds for the combinations that stay within the limits with
-    their sums higher by `tolerance`. With a tolerance, `evaluate` must find the combination
-    feasible with these sums, too.
+    their sums higher by `tolerance`. If something may be `lost`, it does not hold.
     """
 
     choices: NDArray[np.int64]
@@ -78,6 +79,8 @@ class PortfolioFront(NamedTuple):
     """The number of partial sums after each merge."""
     strict: bool
     """Whether the front covers each combination within the limits."""
+    lost: str
+    """Why a feasible combination may have no point of the front, in words; empty if all have."""
     tolerance: Array
     """Of each sum s, as a fraction of max(s, floor)."""
     floors: Array
@@ -158,7 +161,8 @@ class Merging:
         """Return the state after the merge of the next kernel."""
         stage = len(state.kept)
         before, after = self._completions[stage : stage + 2]
-        bounds = Bounds.of(self.portfolio, self._lowest, state.sums, before.samples)
+        lower = partial(self._lower, np.expm1(state.widths.sum(axis=0)))
+        bounds = Bounds.of(self.portfolio, self._lowest, state.sums, before.samples, lower)
         viable = bounds.viable_rows(state.sums, before.corners)
         sums, earlier = state.sums[viable], state.choices[viable]
         options, rows = self._options[stage], self.rows[self.order[stage]].astype(np.uint16)
@@ -197,9 +201,15 @@ class Merging:
         choices = choices[np.lexsort(choices.T[::-1])]
         sums = portfolio.sums(choices)
         objectives, feasible = portfolio.judge(sums)
+        undefined = feasible & np.isnan(objectives).any(axis=1)
+        lost = "models have no value for some totals, whose combinations may have replaced others"
+        lost, outside = lost if undefined.any() else "", sums[~feasible]
+        feasible &= ~undefined
         choices, sums, objectives = choices[feasible], sums[feasible], objectives[feasible]
         tolerance = np.expm1(state.widths.sum(axis=0))
         proven, floors = self._proven(sums, objectives, tolerance)
+        if self._may_replace(outside, tolerance, objectives, proven, floors):
+            lost = lost or "combinations that break a constraint may have replaced others"
         rows = np.flatnonzero(find_distinct_front(_without_last_digits(objectives)))
         if self.points is not None and len(rows) > self.points:
             kept, width = _thin(objectives[rows], self.points, floors)
@@ -211,6 +221,7 @@ class Merging:
             objectives[rows],
             tuple(state.kept.tolist()),
             bool(state.strict.all()),
+            lost,
             tolerance,
             self._floors,
             proven,
@@ -229,13 +240,35 @@ class Merging:
         floors, _ = self.portfolio.evaluate(np.maximum(self._floors, self._lowest)[None])
         usable = np.isfinite(floors[0]) & (floors[0] > 0) & (low >= 0)
         floors = np.where(usable, floors[0], _find_floors(objectives, low, high))
-        step = tolerance * self._floors
-        lowered = np.where(sums - step > self._floors, sums / (1 + tolerance), sums - step)
+        lowered = self._lower(tolerance, sums)
         best, _ = self.portfolio.evaluate(np.maximum(lowered, self._lowest))
         excess = np.zeros_like(objectives)
         np.subtract(objectives, best, out=excess, where=objectives != best)
-        fraction = excess / np.maximum(np.abs(best), floors)
+        with np.errstate(invalid="ignore"):  # of a best that is unknown or infinite: no tolerance
+            fraction = excess / np.maximum(np.abs(best), floors)
+        fraction = np.where(excess == 0, 0.0, np.where(np.isnan(fraction), np.inf, fraction))
         return fraction.max(axis=0), floors
+
+    def _lower(self, tolerance: Array, sums: Array) -> Array:
+        """Return the lowest sums that some sums cover."""
+        if not tolerance.any():
+            return sums
+        step = tolerance * self._floors
+        return np.where(sums - step > self._floors, sums / (1 + tolerance), sums - step)
+
+    def _may_replace(
+        self, outside: Array, tolerance: Array, front: Array, proven: Array, floors: Array
+    ) -> bool:
+        """Return whether infeasible sums may cover a feasible one that no point of the front does.
+
+        Without a tolerance a sum covers no lower one.
+        """
+        lowered = np.maximum(self._lower(tolerance, outside), self._lowest)
+        best, feasible = self.portfolio.judge(lowered[(lowered < outside).any(axis=1)])
+        best = np.where(np.isnan(best), -np.inf, best)[feasible]
+        sizes = np.where(np.isfinite(best), np.maximum(np.abs(best), floors), 0.0)
+        limit = best + np.minimum(proven, 1.0) * sizes  # more than 1 proves nothing
+        return not Cover.empty(len(floors)).added(front).weakly(limit).all()
 
 
 def _without_last_digits(values: Array) -> Array:
@@ -247,7 +280,8 @@ def _without_last_digits(values: Array) -> Array:
 def _find_floors(values: Array, low: Array, high: Array) -> Array:
     """Return the lowest positive value of each column, or its range if it has negative values."""
     positive = np.where(low > 0, low, np.where(values > 0, values, np.inf).min(axis=0))
-    floors = np.where(values.min(axis=0) < 0, high - low, positive)
+    with np.errstate(invalid="ignore"):  # infinite values have no range
+        floors = np.where(values.min(axis=0) < 0, high - low, positive)
     return np.where(np.isfinite(floors) & (floors > 0), floors, 1.0)
 
 
@@ -260,7 +294,7 @@ def _thin(objectives: Array, points: int, floors: Array) -> tuple[NDArray[np.boo
         return find_distinct_front(grid.keys(objectives))
 
     low, high = 0.0, _FIRST_WIDTH
-    while np.count_nonzero(rows := cover(high)) > points:
+    while np.count_nonzero(rows := cover(high)) > points and high < _MAX_WIDTH:
         low, high = high, 2 * high
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2

@@ -36,10 +36,10 @@ class Portfolio:
     sum that has a lower limit enters with the opposite sign. Shape (coordinates,)."""
     evaluate: Evaluate
     """From sums, shape (n, coordinates), to objectives, shape (n, objectives), less being better,
-    and to the rows that are feasible, shape (n,). If an objective is not finite, the row is
-    infeasible, too. A higher sum never gives a lower objective, nor a feasible row for an
-    infeasible one. It is also called with lower bounds of sums, and from several threads at
-    once."""
+    and to the rows that no constraint excludes, shape (n,). An objective may be infinite. A row
+    with an objective of NaN is infeasible, too, but of NaN nothing follows for higher sums. Else a
+    higher sum never gives a lower objective, nor a feasible row for an infeasible one. It is also
+    called with lower bounds of sums, and from several threads at once."""
 
     def __post_init__(self) -> None:
         for kernel, options in enumerate(self.options):
@@ -69,7 +69,9 @@ class Portfolio:
         return np.asarray(total)
 
     def judge(self, sums: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the objectives of sums, and the rows that are feasible and within the limits."""
+        """Return the objectives of sums, and the rows that nothing excludes within the limits.
+
+        Rows with an objective of NaN are among these.
+        """
         objectives, feasible = self.evaluate(sums)
-        within = (sums <= self.ceiling).all(axis=1)
-        return objectives, feasible & within & np.isfinite(objectives).all(axis=1)
+        return objectives, feasible & (sums <= self.ceiling).all(axis=1)

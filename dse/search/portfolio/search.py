@@ -21,7 +21,7 @@ from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import Progress, SearchSettings, Start
 from dse.search.bound.evidence import KeptDesigns, make_outcome, mark_first_rows
-from dse.search.bound.monotonicity import find_best_ends
+from dse.search.bound.monotonicity import find_best_ends, find_moves
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Gap, Outcome, Tolerance
 from dse.search.portfolio.merging import Merging, PortfolioFront, State
@@ -58,14 +58,18 @@ class SystemSums:
     columns: NDArray[np.int64]
     signs: Array
     """The total of each sum, and 1 if less of it is better, else -1. Shape (sums,)."""
+    affects: NDArray[np.bool_]
+    """Whether an objective, and then a constraint, depends on a total. Shape (criteria, totals)."""
 
     @classmethod
     def of(cls, system: System) -> SystemSums:
         """Return the sums of a system, by the declarations of its models."""
-        ends = find_best_ends(Ranges(system.inner))
+        ranges = Ranges(system.inner)
+        ends, moves = find_best_ends(ranges), np.array([*find_moves(ranges)])
         both = [(i, sign) for i in range(len(system.totals)) for sign in (1.0, -1.0)]
         kept = [(i, sign) for i, sign in both if ends.get(i, -sign) == -sign]
-        return cls(system, np.array([i for i, _ in kept]), np.array([s for _, s in kept]))
+        columns, signs = np.array([i for i, _ in kept]), np.array([s for _, s in kept])
+        return cls(system, columns, signs, np.asarray(moves != 0))
 
     def portfolio(self) -> Portfolio:
         """Return the problem of merging."""
@@ -77,16 +81,22 @@ class SystemSums:
         return Portfolio(options, limits, self.evaluate)
 
     def evaluate(self, sums: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the signed objectives of sums, and which are feasible."""
-        inner, values = self.system.inner, sums * self.signs
-        columns = dict(zip(self.system.totals, self._totals(values), strict=True))
-        evaluated = inner.evaluate_columns(columns, len(sums))
-        return evaluated.objectives * inner.signs, evaluated.feasible
+        """Return the signed objectives of sums, and which no constraint excludes.
 
-    def _totals(self, values: Array) -> list[Array]:
-        """Return each total; of a total with both signs, the sum that is to be low."""
-        first = [int(np.flatnonzero(self.columns == i)[0]) for i in range(len(self.system.totals))]
-        return [values[:, k] for k in first]
+        In a bound, a total with both signs is between two values. Nothing is then known of the
+        objectives and constraints that depend on it.
+        """
+        inner, values = self.system.inner, sums * self.signs
+        own = [values[:, self.columns == i] for i in range(len(self.system.totals))]
+        columns = {n: v[:, 0] for n, v in zip(self.system.totals, own, strict=True)}
+        evaluated = inner.evaluate_columns(columns, len(sums))
+        violations = inner.violations(evaluated.constrained)
+        between = np.column_stack([v[:, 0] != v[:, -1] for v in own])
+        unknown = np.asarray(between @ self.affects.T)
+        unknown, unchecked = np.split(unknown, [len(inner.objectives)], axis=1)
+        possible = ((violations <= 0) | np.isnan(violations) | unchecked).all(axis=1)
+        unknown |= np.isnan(violations).any(axis=1, keepdims=True)
+        return np.where(unknown, np.nan, evaluated.objectives * inner.signs), possible
 
 
 class _Merge:
@@ -178,22 +188,27 @@ class _Merge:
         if merged is None:
             return Gap(tolerance, np.inf, {}, 0, 0.0, unbounded=tuple(names))
         boxes = int(self._state.kept.sum())
+        why = merged.lost
         if not merged.strict:
             why = "there are too many partial sums, and sums near the limits were joined"
-            return Gap(tolerance, np.inf, {}, boxes, 0.0, unbounded=tuple(names), missing=(why,))
+        if why or (merged.proven >= 1).any():
+            missing = (why or "the tolerance of the totals allows any value of an objective",)
+            return Gap(tolerance, np.inf, {}, boxes, 0.0, unbounded=tuple(names), missing=missing)
         if not merged.proven.any():
             return Gap(0.0, 0.0, {}, boxes, 1.0)
-        low, high = merged.objectives.min(axis=0), np.abs(merged.objectives).max(axis=0)
+        finite = np.where(np.isfinite(merged.objectives), merged.objectives, 0.0)
+        low, high = merged.objectives.min(axis=0), np.abs(finite).max(axis=0)
         proven = {}
         for name, part, least, most, floor in zip(
             names, merged.proven.tolist(), low, high, merged.objective_floors, strict=True
         ):
             # A point a of the front has f(a) <= f + part * max(|f|, floor). If f(a) >= floor > 0,
             # then f >= floor * (1 - part), so the floor adds part / (1 - part) of f at most.
-            if least >= floor and part < 1:
+            # Else |f| <= |f(a)| / (1 - part) for f < f(a).
+            if least >= floor:
                 proven[name] = Tolerance(part / (1 - part))
             else:
-                proven[name] = Tolerance(0.0, part * float(max(most, floor) * (1 + part)))
+                proven[name] = Tolerance(0.0, part * float(max(most / (1 - part), floor)))
         return Gap(tolerance, float(merged.proven.max()), proven, boxes, 1.0)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,9 +19,9 @@ from dse.model import Array, Floats, Quantity, monotonic
 from dse.model.contract import Model
 from dse.problems import Problem
 from dse.search.base import Search, SearchSettings, Start, find_method
-from dse.search.outcome import Outcome
+from dse.search.outcome import Outcome, Tolerance
 from dse.search.portfolio.merging import Merging
-from tests.core_examples import constraint, objective
+from tests.core_examples import constraint, model, objective
 
 TOTALS = ("load", "moment", "area", "gain")
 QUANTITIES = {name: Quantity("1", name, low=0) for name in TOTALS}
@@ -153,3 +156,90 @@ def test_merges_of_too_many_sums_near_the_limits_prove_nothing(
     outcome = run(begin(system(3, kernels=6, options=30), tolerance=0.02))
     assert outcome.gap is not None and np.isinf(outcome.gap.reached) and not outcome.complete
     assert "near the limits" in outcome.statement
+
+
+_CURVES: dict[str, tuple[Callable[[Any], Any], int | None]] = {
+    "itself": (lambda t: t, 1),
+    "ratio": (lambda t: 10 / t, -1),  # infinite at 0
+    "logarithm": (lambda t: np.log(t - 3), 1),  # no value below 3
+    "distance": (lambda t: (t - 6) ** 2, None),
+    "queue": (lambda t: np.where(t < 7, t / (7 - np.minimum(t, 6.99)), np.inf), 1),
+}
+"""Objectives of one total, each with the sign of its declaration."""
+
+
+def curved_system(seed: int) -> tuple[Evaluator, np.ndarray]:
+    """Return a random system of curves of totals, and the signed values of all feasible designs."""
+    rng = np.random.default_rng(seed)
+    kernels, totals = [f"k{i}" for i in range(rng.integers(2, 5))], ("u", "v")
+    amounts = [rng.integers(0, 8, (rng.integers(1, 5), 2)).astype(float) for _ in kernels]
+    variables = {
+        k: Choice({str(j): dict(zip((f"{k}_u", f"{k}_v"), row)) for j, row in enumerate(rows)})  # noqa: B905
+        for k, rows in zip(kernels, amounts, strict=True)
+    }
+    models = [make_total_model(t, t, Quantity("1", t, low=0), kernels) for t in totals]
+    objectives, values = [], []
+    sums = np.array([sum(rows) for rows in itertools.product(*amounts)])
+    for i in range(rng.integers(1, 4)):
+        curve, sign = _CURVES[str(rng.choice([*_CURVES]))]
+        total, direction = rng.integers(2), "minimize" if rng.random() < 0.5 else "maximize"
+        part = model(f"m{i}", lambda c=curve, **t: c(*t.values()), [totals[total]], [f"f{i}"])
+        declared = {f"f{i}": {totals[total]: sign}} if sign and rng.random() < 0.8 else {}
+        models.append(replace(part, monotonic=declared))
+        objectives.append(objective(f"f{i}", direction))  # type: ignore[arg-type]
+        with np.errstate(all="ignore"):
+            values.append(objectives[-1].sign * curve(sums[:, total]))
+    limits = [constraint("u", 12.0), constraint("v", 5.0, upper=False)][: rng.integers(3)]
+    feasible = ~np.isnan(values).any(axis=0)
+    feasible &= (sums[:, 0] <= 12) | (not limits)
+    feasible &= (sums[:, 1] >= 5) | (len(limits) < 2)
+    space = Space(variables)
+    graph = ModelGraph(tuple(models), {}, frozenset(space.quantities()))
+    evaluator = Evaluator(graph, space, tuple(objectives), tuple(limits))
+    return evaluator, np.array(values).T[feasible]
+
+
+def dominates(points: np.ndarray, point: np.ndarray) -> bool:
+    return bool(((points <= point).all(axis=1) & (points < point).any(axis=1)).any())
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_fronts_of_infinite_undefined_and_two_sided_objectives_are_whole(group: int) -> None:
+    certified = 0
+    for seed in range(40 * group, 40 * group + 40):
+        evaluator, every = curved_system(seed)
+        outcome = run(begin(evaluator))
+        if not outcome.complete:  # a model has no value for a better total
+            assert outcome.gap is not None and outcome.gap.missing
+            continue
+        certified += 1
+        front = (outcome.evaluated.objectives * evaluator.signs)[outcome.on_front]
+        expected = {tuple(row) for row in every.tolist() if not dominates(every, np.array(row))}
+        assert {tuple(row) for row in front.tolist()} == expected
+    assert certified > 25
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_tolerances_hold_for_steep_objectives_and_all_constraints(
+    group: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dse.search.portfolio.merging._SMALL", 0)
+    certified = 0
+    for seed in range(40 * group, 40 * group + 40):
+        evaluator, every = curved_system(seed)
+        outcome = run(begin(evaluator, tolerance=[0.05, 0.2][seed % 2]))
+        assert outcome.gap is not None
+        if np.isinf(outcome.gap.reached):
+            assert not outcome.complete and outcome.gap.missing
+            continue
+        certified += 1
+        front = (outcome.evaluated.objectives * evaluator.signs)[outcome.on_front]
+        exact = Tolerance(outcome.gap.reached)
+        proven = [outcome.gap.tolerances.get(o.name, exact) for o in evaluator.objectives]
+        part, amount = np.array(proven).T
+        for row in every:
+            limit = np.where(row < 0, row / (1 + part), row * (1 + part))
+            limit = np.maximum(limit, row + amount)
+            slack = 1e-9 * np.where(np.isfinite(limit), np.abs(limit), 0)
+            assert (front <= limit + slack).all(axis=1).any()
+    assert certified > 5

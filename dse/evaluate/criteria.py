@@ -86,12 +86,17 @@ class Reduction:
         how = f"{self.share} quantile" if self.how == "quantile" else self.how
         return f"weighted {how}" if self.weights else how
 
+    @property
+    def first(self) -> int:
+        """The first of the scenarios that count."""
+        return 0 if self.how in ("min", "max") else self.skipped
+
     def rises(self, low: Any) -> Any:
         """Return whether it rises with each of its terms if none is below `low`.
 
         Searches by bounds rely on it: a new reduction that can fall is excluded here.
         """
-        return ~(np.less(low, 0) & (self.how == "harmonic mean"))
+        return np.greater_equal(low, 0) | (self.how != "harmonic mean")
 
     def __call__(self, every: Array) -> Array:
         """Return one number a design of values (scenarios, designs); NaN if a scenario has none."""
@@ -167,7 +172,7 @@ def reduce_bounds(
     if reduction is None:
         return found
     every = np.broadcast_to(low, (count_scenarios(conditions), count))
-    return np.where(reduction.rises(every.min(axis=0)), found, np.nan)
+    return np.where(reduction.rises(every[reduction.first :].min(axis=0)), found, np.nan)
 
 
 # Objectives ---------------------------------------------------------------------------------------

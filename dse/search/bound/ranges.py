@@ -206,7 +206,7 @@ class Walk:
         with np.errstate(all="ignore"):
             for i, objective in enumerate(evaluator.objectives):
                 side = -1 if objective.sign > 0 else 1
-                value = self._asked(objective.quantity, objective.conditions, side)
+                value = self._asked(objective.quantity, objective, side)
                 ideal[:, i] = objective.sign * self._reduced(objective, value, count)
             for k, constraint in enumerate(evaluator.constraints):
                 least[:, k], most[:, k] = self._violation(constraint, count)
@@ -220,12 +220,12 @@ class Walk:
         quantity = self._model_graph.quantities[objective.quantity]
         low: Any = max(quantity.low, quantity.above)
         if reduction is not None and not reduction.rises(low):
-            low = self._asked(objective.quantity, given, -1)
+            low = self._asked(objective.quantity, objective, -1)
         return reduce_bounds(value, low, given, reduction, count)
 
     def _violation(self, constraint: Constraint, count: int) -> tuple[Array, Array]:
         given = constraint.conditions
-        pairs = {n: (self._asked(n, given, -1), self._asked(n, given, 1)) for n in constraint.names}
+        pairs = {n: tuple(self._asked(n, constraint, s) for s in (-1, 1)) for n in constraint.names}
         if constraint.relation is not None:
             ends = violation_range(constraint.relation, pairs)
         else:
@@ -235,8 +235,9 @@ class Walk:
         low, high = constraint.violation(low), constraint.violation(high)
         return (low, high) if constraint.upper else (high, low)
 
-    def _asked(self, name: str, conditions: Conditions, side: Side) -> Any:
+    def _asked(self, name: str, criterion: Objective | Constraint, side: Side) -> Any:
         """Return a bound of an objective or constraint; a design without a value is infeasible."""
+        conditions, reduction = criterion.conditions, criterion.reduction
         producer = self._model_graph.producers.get(name)
         if name not in conditions and producer is not None:
             _, key = self._model_graph.relevant(producer, conditions)
@@ -244,7 +245,10 @@ class Walk:
             if table is not None:
                 found = self._looked_up(table.variables, table.defined[side > 0])
                 none = np.isnan(found)
-                self._empty |= none.any(axis=tuple(range(none.ndim - 1)))
+                if none.ndim > 1:  # one row stands for all scenarios
+                    first = reduction.first if reduction is not None and len(none) > 1 else 0
+                    none = none[first:].any(axis=0)
+                self._empty |= none
                 return found
         return self.end(name, conditions, side)
 

@@ -246,3 +246,16 @@ def test_bounds_of_what_is_counted_are_whole(monkeypatch: pytest.MonkeyPatch) ->
     ).evaluator
     found = Ranges(given_)
     assert found(found.whole()).ideal == pytest.approx(1000 + 0.1 * 100 * 2 * 7)
+
+
+@pytest.mark.parametrize("how", ["mean", "harmonic mean", "quantile", "max"])
+def test_a_missing_value_in_a_corner_leaves_means_their_bounds(how: Any) -> None:
+    # the first scenario is a corner: it counts only in the maximum
+    part = model("m", lambda a, f: np.where(f + 0 * a == 0, np.nan, a - f), ["a", "f"], ["m"])
+    one = objective("m", "minimize", [{"f": 0.0}, {"f": 1.0}, {"f": 9.0}], how)
+    assert one.reduction is not None
+    one = replace(one, reduction=replace(one.reduction, skipped=1))
+    given_ = evaluator({"a": Values((2.0, 5.0, 12.0, 30.0))}, [part], [one], f=1.0)
+    assert_bounded(given_, seed=1)
+    found = Ranges(given_)
+    assert found(found.whole()).possible.all() == (how != "max")

@@ -329,7 +329,8 @@ class _Bounding:
             return 1.0
         left = space_fractions(self._ranges, state.open.boxes).sum()
         root = space_fractions(self._ranges, self._root(state.clamped))[0]
-        return max(0.0, 1.0 - float(left / root))  # a sum of rounded shares may exceed the whole
+        # a sum of rounded shares may exceed the whole, and the rest of a large space may round to 0
+        return min(max(0.0, 1.0 - float(left / root)), float(np.nextafter(1.0, 0.0)))
 
     def _stepped(self, state: _State) -> _State:
         """Return the state after one more step.

@@ -15,7 +15,7 @@ import dse
 from benchmarks.bound_model_graphs import wired
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.space import Choice, Space, Values
+from dse.evaluate.space import Choice, Integer, Space, Values
 from dse.explain.certification import refute
 from dse.model import monotonic
 from dse.search.base import SearchSettings, Start, find_method
@@ -24,7 +24,7 @@ from dse.search.bound.cover import DOUBLINGS, Cover, count_doublings, relax_poin
 from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Outcome
 from dse.search.workers import Workers
-from tests.core_examples import objective
+from tests.core_examples import evaluator, model, objective
 
 STUDIES = Path(__file__).parents[3] / "studies"
 SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
@@ -240,3 +240,17 @@ def test_a_choice_whose_middle_bounds_alone_is_halved_too() -> None:
     ).evaluator
     found = Ranges(part)
     assert (measure_variables(found, found, found.whole()) > 0.01).all()
+
+
+def test_the_last_open_box_of_a_huge_space_is_not_rounded_away() -> None:
+    names = [f"x{i}" for i in range(17)]
+    added = model("m", lambda **x: sum((i + 1) * v for i, v in enumerate(x.values())), names, ["y"])
+    rising = replace(added, monotonic={"y": dict.fromkeys(names, 1)})
+    given = evaluator({name: Integer(0, 15) for name in names}, [rising], [objective("y")])
+    search = find_method("bound").start(Start(given, SearchSettings("bound", 2**62, 1)))
+    best = np.inf
+    for _ in search.steps():
+        outcome = search.outcome()
+        best = float(outcome.evaluated.objectives[outcome.on_front].min())
+        assert best == 0 or not outcome.complete
+    assert outcome.complete

@@ -125,7 +125,7 @@ def ordered_sum(every: Array) -> Array:
     The order of numpy depends on the number of designs in a batch, and a result must not.
     """
     if len(every) < _FEW:
-        return np.asarray(every.sum(axis=0))
+        return np.asarray(every.sum(axis=0, initial=-0.0))  # keeps the sign of 0
     while len(every) > 1:
         half = len(every) // 2
         left = every[2 * half :]
@@ -145,7 +145,7 @@ def _quantile(every: Array, share: float) -> Array:
     ascending = np.sort(every, axis=0)  # NaN last
     left, right = ascending[low], ascending[min(low + 1, len(every) - 1)]
     between = left if weight == 0.0 else left * (1 - weight) + right * weight
-    value = np.where(left == right, left, between)
+    value = np.minimum(np.maximum(left, between), right)  # rounding must not leave the interval
     return np.asarray(np.where(np.isnan(ascending[-1]), np.nan, value))
 
 

@@ -77,12 +77,21 @@ def test_reductions_agree_with_the_standard_library(values: list[float], share: 
         ([1.0, math.nan], "max", 0, math.nan),
         ([1.0, math.inf], "harmonic mean", 0, 2.0),
         ([math.inf, math.inf], "harmonic mean", 0, math.inf),
+        ([-math.inf, -math.inf], "harmonic mean", 0, -math.inf),
         ([1.0, 0.0], "harmonic mean", 0, 0.0),
         ([1.0, math.nan], "harmonic mean", 0, math.nan),
     ],
 )
 def test_infinity_and_nan(values: list[float], how: str, share: float, wanted: float) -> None:
     assert np.array_equal(reduced(values, how, share), wanted, equal_nan=True)
+
+
+def test_a_quantile_never_falls_if_a_value_rises() -> None:
+    low = np.random.default_rng(0).uniform(0.1, 10, 10_000)
+    terms, raised = np.array([low, low]), np.array([low, np.nextafter(low, np.inf)])
+    for share in (0.05, 0.3, 0.95):
+        quantile = Reduction("quantile", share)
+        assert (quantile(raised) >= quantile(terms)).all()
 
 
 def test_scenarios_that_do_not_depend_on_the_design_broadcast() -> None:

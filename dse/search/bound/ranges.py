@@ -247,7 +247,7 @@ class Walk:
                 none = np.isnan(found)
                 if none.ndim > 1:  # one row stands for all scenarios
                     first = reduction.first if reduction is not None and len(none) > 1 else 0
-                    none = none[first:].any(axis=0)
+                    none = np.asarray(none[first:].any(axis=0))
                 self._empty |= none
                 return found
         return self.end(name, conditions, side)
@@ -391,9 +391,11 @@ class Walk:
         if name in conversions:
             scale, power = conversions[name]
             given = given * scale
-            if power:  # a time or a rate, not negative: it moves as the clock's power does
-                clock = self.end("clock", conditions, side if power > 0 else -side)
-                given = given * np.asarray(clock, np.float64) ** power
+            if power:  # a negative time or rate moves against the clock's power
+                ends = (self.end("clock", conditions, end) for end in (-1, 1))
+                low, high = (np.asarray(end, np.float64) ** power for end in ends)
+                most = np.less(given, 0) == (side * power < 0)
+                given = given * np.where(most, high, low)
         return given
 
 

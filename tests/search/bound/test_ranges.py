@@ -259,3 +259,22 @@ def test_a_missing_value_in_a_corner_leaves_means_their_bounds(how: Any) -> None
     assert_bounded(given_, seed=1)
     found = Ranges(given_)
     assert found(found.whole()).possible.all() == (how != "max")
+
+
+@pytest.mark.parametrize("units", [("s", "cycle"), ("cycle", "s")])
+def test_negative_times_are_bounded_at_both_ends_of_the_clock(
+    units: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cells, "TABLE_ROWS", 0)
+    slack = model("slack", lambda a: a - 5.0, {"a": "1"}, {"slack": units[0]})
+    cost = model("cost", lambda slack: 2 * slack, {"slack": units[1]}, {"cost": units[1]})
+    given_ = evaluator(
+        {"a": Integer(0, 8), "clock": Values((1.0, 2.0, 4.0))},
+        [
+            replace(slack, monotonic={"slack": {"a": 1}}),
+            replace(cost, monotonic={"cost": {"slack": 1}}),
+            model("speed", lambda clock: clock, {"clock": "Hz"}, ["speed"]),
+        ],
+        [objective("cost"), objective("cost", "maximize"), objective("speed")],
+    )
+    assert_bounded(given_, seed=1)

@@ -172,7 +172,7 @@ STUDIES = ("crypto", "gpu_memory", "jpeg", "rotate", "shared_pipeline", "server"
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_answers_are_short_and_json_is_all_that_a_command_writes(
+def test_answers_are_short_and_plain_and_json_is_all_that_a_command_writes(
     name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A solver wrote its banner before the data, past Python's own output."""
@@ -194,6 +194,14 @@ def test_answers_are_short_and_json_is_all_that_a_command_writes(
     for command, most in {"run": 17, "explain": 30, "check": 12}.items():
         assert len(shown[command]) <= most, command
         assert max(map(len, shown[command])) <= 80
+    answer = read_answer(out)
+    for fields in [design["fields"] for design in answer["designs"]]:
+        words = " ".join(fields.values())
+        assert "_" not in fields["gives"]
+        assert "e+" not in words
+        assert "nan" not in words.split()
+    assert answer["designs"]
+    assert {"recommended", "gives", "why", "inputs"} <= answer["fields"].keys()
     data = {each.key: asdict(each) for each in changes}
     _validate("explain", json.dumps(explain_data(result, [explanation], {number: data})))
     _validate("run", (out / "summary.json").read_text())

@@ -36,7 +36,7 @@ from dse.model.grammar import GrammarError
 from dse.model.quantity import Array, Quantity
 from dse.model.relation import Relation
 from dse.model.units import UnitError
-from dse.model.values import show_amount, show_number, show_percent, word_name
+from dse.model.values import show_amount, show_number, show_tolerance, word_name
 from dse.problems import InputError, Problem, nearest
 from dse.result.record import Best, Certificate, Front, Result, TargetAnswer
 from dse.search.outcome import count_distinct
@@ -365,7 +365,7 @@ def _certain(certificate: Certificate, reached: bool) -> str:
         return "A design that is not on the front may do better by the certificate's tolerances."
     if certificate.gap:
         return (
-            f"The front is certified up to {show_percent(certificate.gap)}: a design that is not "
+            f"The front is certified up to {show_tolerance(certificate.gap)}: a design that is not "
             "on it may do better by as much in each objective."
         )
     return f"That is exact: the front is certified, and no feasible design {least}."

@@ -273,6 +273,20 @@ def show_percent(fraction: float, digits: int = 3) -> str:
     return f"{show_number(100 * shown, digits)} %"
 
 
+def show_tolerance(fraction: float, digits: int = 3) -> str:
+    """Return a proven tolerance as `show_percent` does, rounded up: less is not proven.
+
+    >>> show_tolerance(0.01), show_tolerance(0.010049), show_tolerance(2.142)
+    ('1 %', '1.01 %', 'a factor of 3.15')
+    """
+    size = 1 + fraction if fraction > 1 else fraction
+    if not 0 < size < math.inf:
+        return show_percent(fraction, digits)
+    step = 10.0 ** (math.floor(math.log10(size)) + 1 - digits)
+    size = math.ceil(round(size / step, 6)) * step  # the quotient may lose the last bit
+    return show_percent(size - 1 if fraction > 1 else size, digits)
+
+
 def add_conditions(name: str, condition: str) -> str:
     """Return a quantity with its conditions; a condition on one input shows only the value.
 

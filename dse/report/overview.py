@@ -24,7 +24,7 @@ from dse.explain.recommendation import Answer, describe_size, select_designs
 from dse.explain.switch_points import SwitchPoints
 from dse.explain.targets import free_objectives
 from dse.model.quantity import Array
-from dse.model.values import json_value, show, show_count, show_percent, word_name
+from dse.model.values import json_value, show, show_count, show_percent, show_tolerance, word_name
 from dse.result.record import Certificate, Result
 from dse.study.study import ResolvedStudy
 
@@ -231,7 +231,7 @@ def front_status(certificate: Certificate) -> str:
         return f"Not complete: best of {show_count(certificate.evaluated)} designs"
     decided = "decided by bounds" if certificate.boxes else "evaluated"
     if certificate.gap:
-        return f"Within {show_percent(certificate.gap)}: {designs} designs {decided}"
+        return f"Within {show_tolerance(certificate.gap)}: {designs} designs {decided}"
     return f"Complete: all {designs} designs {decided}"
 
 

@@ -23,7 +23,7 @@ from dse.model.values import (
     choose_prefix,
     plural,
     show_number,
-    show_percent,
+    show_tolerance,
     show_value,
     word_name,
 )
@@ -193,7 +193,7 @@ def _describe_confidence(fields: Mapping[str, str]) -> str:
 def _label_search(certificate: Certificate) -> str:
     if not certificate.complete:
         return "Not complete"
-    return f"Within {show_percent(certificate.gap, 2)}" if certificate.gap else "Complete"
+    return f"Within {show_tolerance(certificate.gap, 2)}" if certificate.gap else "Complete"
 
 
 def _describe_recommended(answer: Mapping[str, Any], width: int) -> list[str]:

@@ -13,7 +13,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate_batches
 from dse.evaluate.space import Points
 from dse.model.contract import Model
 from dse.model.quantity import Array
-from dse.model.values import join_words, plural, show, show_percent
+from dse.model.values import join_words, plural, show_bound, show_tolerance
 from dse.search.bound.boxes import design_numbers
 from dse.search.bound.monotonicity import describe_signs
 from dse.search.bound.ranges import Ranges
@@ -132,10 +132,11 @@ def _bounded(
             f"Not certified: {gap.decided:.3%} of {space} is decided, by {by}; "
             f"{describe_count(front)} {are} non-dominated among them.{_obstacles(gap)}"
         )
-    within, each = show_percent(gap.reached), f"{show_percent(gap.reached)} in each objective"
+    within = show_tolerance(gap.reached)
+    each = f"{within} in each objective"
     if gap.tolerances:
         within = join_words(
-            f"{show(amount, units[name]) if amount else show_percent(part)} of {name}"
+            f"{_show_proven(part, amount, units[name])} of {name}"
             for name, (part, amount) in gap.tolerances.items()
         )
         each = "that"
@@ -144,6 +145,10 @@ def _bounded(
         f"front is worse by at most {each}. {were} "
         f"evaluated, {describe_count(front)} {are} on the front.{_obstacles(gap)}"
     )
+
+
+def _show_proven(part: float, amount: float, unit: str) -> str:
+    return show_bound(amount, unit, up=True) if amount else show_tolerance(part)
 
 
 def _obstacles(gap: Gap) -> str:

@@ -11,11 +11,14 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dse
 from dse import Array, Floats, Quantity, monotonic
 from dse.cli import commands
 from dse.explain.certification import refute
+from dse.model.values import show_tolerance
 from dse.problems import InputError
 from dse.search.base import SearchSettings, Start, find_method
 from dse.search.bound import cells
@@ -154,3 +157,11 @@ def test_a_certificate_says_what_it_rests_on(
     found = CliRunner().invoke(commands, ["certify", str(out), "--designs", "200"])
     assert found.exit_code == 0, found.output
     assert "stream_interval (objectives.sharing:call_pace) is never below" in found.output
+
+
+@given(st.floats(1e-6, 1e3), st.sampled_from([2, 3]))
+def test_a_shown_tolerance_is_never_less_than_the_proven_one(fraction: float, digits: int) -> None:
+    shown = show_tolerance(fraction, digits)
+    number = float(shown.split()[-1] if "factor" in shown else shown.split()[0].replace(",", ""))
+    proven = 1 + fraction if "factor" in shown else 100 * fraction
+    assert proven * (1 - 1e-5) <= number <= proven * (1 + 10.0 ** (1 - digits) + 1e-5)

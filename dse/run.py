@@ -125,7 +125,7 @@ def run(
     Raises
     ------
     InfeasibleError
-        If no design is feasible.
+        If no feasible design was found.
     InputError
         If the folder cannot be used, or an objective compares each design with its own host.
     StoppedError
@@ -317,7 +317,7 @@ def _check(session: _Session, ended: _Ended) -> Verification | None:
     Raises
     ------
     InfeasibleError
-        If no design is feasible.
+        If no feasible design was found.
     StoppedError
         If a design gives another value, or two designs contradict a declaration. The state of the
         search is then wrong, and is removed.
@@ -352,6 +352,8 @@ def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
         [o.name for o, bad in zip(evaluator.objectives, undefined, strict=True) if bad],
         explain_undefined_objective(evaluator, outcome),
         find_useless_designs(evaluator, outcome),
+        outcome.complete,
+        outcome.tally.evaluated == evaluator.space.size,
     )
     place = "constraint" if evaluator.constraints else "objective"
     return InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])

@@ -206,3 +206,30 @@ def test_a_model_that_raises_after_the_search_loses_no_result() -> None:
     (note,) = result.notes
     assert note.startswith("space.x ")
     assert "f raised ValueError: it is 1" in note
+
+
+class Cost(NamedTuple):
+    cost: Annotated[np.ndarray, dse.Quantity("1", "cost")]
+
+
+@dse.monotonic(cost="+x +y")
+def add(
+    x: Annotated[dse.Floats, dse.Quantity("1", "x")],
+    y: Annotated[dse.Floats, dse.Quantity("1", "y")],
+) -> Cost:
+    return Cost(np.asarray(x + y))
+
+
+@pytest.mark.parametrize("method", ["evolution", "random", "bound"])
+def test_a_search_that_found_nothing_does_not_say_that_there_is_nothing(method: str) -> None:
+    content: dict[str, Any] = {
+        "study": {"name": "hidden", "models": ["add"]},
+        "space": {"x": {"integer": [0, 200_000]}, "y": {"integer": [1, 60]}},
+        "objective": [{"minimize": "cost"}],
+        "constraint": [{"relation": "x == 77777"}, {"relation": "y == 33"}],
+        "search": {"method": method, "evaluations": 100},
+    }
+    with pytest.raises(dse.InfeasibleError, match="no feasible design was found: of 100 designs"):
+        dse.from_mapping(content, {"add": add}).run(workers=1)
+    content["search"] = {"method": "bound"}
+    assert len(dse.from_mapping(content, {"add": add}).run(workers=1).front) == 1

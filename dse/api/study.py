@@ -194,7 +194,7 @@ class Study(ResolvedStudy):
             If `workers` is not a whole number from 1, or an objective compares each design with
             its own host.
         InfeasibleError
-            If no design is feasible.
+            If no feasible design was found.
 
         Examples
         --------

@@ -23,6 +23,8 @@ def explain_infeasibility(
     undefined: Sequence[str] = (),
     why: str = "",
     useless: Mapping[int, str] = MappingProxyType({}),
+    proven: bool = True,
+    whole: bool = True,
 ) -> tuple[str, str]:
     """Return in words what excludes every design, and which relaxation would admit one.
 
@@ -34,7 +36,12 @@ def explain_infeasibility(
         Why one of these designs has none, in words; empty if that is not known.
     useless : mapping of int to str
         Designs for which no constraint should be loosened, with the reason.
+    proven : bool
+        Whether the search proved that no design of the space is feasible.
+    whole : bool
+        Whether it evaluated all designs.
     """
+    result = "no design is feasible" if proven else "no feasible design was found"
     parts = []
     if tally.undefined:
         which = f" of {', '.join(undefined)}" if undefined else ""
@@ -49,13 +56,16 @@ def explain_infeasibility(
     for constraint, count in zip(constraints, tally.violated, strict=True):
         parts.append(f"'{constraint.name}' excludes {count:,}")
     return (
-        f"no design is feasible: of {plural(tally.evaluated, 'design')}, {', '.join(parts)}",
-        "; ".join(_list_relaxations(tally, constraints, useless)),
+        f"{result}: of {plural(tally.evaluated, 'design')}, {', '.join(parts)}",
+        "; ".join(_list_relaxations(tally, constraints, useless, whole)),
     )
 
 
 def _list_relaxations(
-    tally: Tally, constraints: tuple[Constraint, ...], useless: Mapping[int, str]
+    tally: Tally,
+    constraints: tuple[Constraint, ...],
+    useless: Mapping[int, str],
+    whole: bool,
 ) -> list[str]:
     """Return in words which relaxations would admit a design that is of use."""
     single = [k for k in range(len(constraints)) if 0 < tally.least[k] < np.inf]
@@ -75,8 +85,10 @@ def _list_relaxations(
         for constraint, violation in zip(constraints, tally.missed, strict=True)
         if violation > 0
     )
-    blame = "no single constraint is to blame"
-    return [f"{blame}; {together} would admit design {tally.nearest}, the nearest"]
+    blame, nearest = "no single constraint is to blame", "the nearest"
+    if not whole:
+        blame, nearest = "no single constraint is to blame for all of these", "the nearest of these"
+    return [f"{blame}; {together} would admit design {tally.nearest}, {nearest}"]
 
 
 def _relax(constraint: Constraint, violation: float) -> str:

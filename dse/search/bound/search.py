@@ -467,7 +467,8 @@ class _Bounding:
         """
         if not len(places):
             return state, False
-        screens = sum(len(each) for each, _ in state.early) >= KEPT  # the others are for plots
+        # the first are for plots, and without a feasible design the tally needs the others
+        screens = sum(len(each) for each, _ in state.early) >= KEPT and state.tally.feasible > 0
         judged = self._batches.evaluate(
             self._ranges.points(places), state.tally.evaluated, self._until, screens
         )

@@ -233,3 +233,22 @@ def test_a_search_that_found_nothing_does_not_say_that_there_is_nothing(method: 
         dse.from_mapping(content, {"add": add}).run(workers=1)
     content["search"] = {"method": "bound"}
     assert len(dse.from_mapping(content, {"add": add}).run(workers=1).front) == 1
+
+
+@pytest.mark.parametrize("method", ["exhaustive", "bound"])
+def test_a_skipped_design_that_a_constraint_excludes_accuses_no_model(method: str) -> None:
+    def raise_at_two(x: Annotated[dse.Floats, dse.Quantity("1", "x")]) -> Cost:
+        if np.any(np.asarray(x) == 2):
+            raise ValueError("two")
+        return Cost(np.asarray(x, dtype=float))
+
+    content: dict[str, Any] = {
+        "study": {"name": "skipped", "models": ["raise_at_two"]},
+        "space": {"x": {"values": [1, 2, 3, 4]}},
+        "objective": [{"maximize": "cost"}],
+        "constraint": [{"quantity": "x", "at_least": 2.5}],
+        "search": {"method": method},
+        "run": {"on_error": "skip"},
+    }
+    result = dse.from_mapping(content, {"raise_at_two": raise_at_two}).run(workers=1)
+    assert result.front.designs["x"].tolist() == [4]

@@ -360,7 +360,8 @@ def compare_evaluations(
 ) -> None:
     """Compare the recorded values of designs with the values of a second evaluation.
 
-    Objectives of designs that a constraint excludes may be missing in either.
+    Objectives of designs that a constraint excludes may be missing in either. If the search skips
+    designs that a model raises for, such a design may raise only where no constraint excludes it.
 
     Raises
     ------
@@ -380,16 +381,19 @@ def compare_evaluations(
             f"{now} when the design is evaluated again. {explain_rule(evaluator)}"
         )
 
+    columns = np.column_stack([recorded.objectives, recorded.constrained])
+    raised = np.asarray(np.isnan(columns).all(axis=1) & (evaluator.on_error == "skip"))
+    raised &= (evaluator.violations(again.constrained) > 0).any(axis=1)
     excluded = np.any(evaluator.violations(recorded.constrained) > 0, axis=1, keepdims=True)
     known = ~excluded | ~(np.isnan(recorded.objectives) | np.isnan(again.objectives))
-    differ = _differ(recorded.objectives, again.objectives) & known
+    differ = _differ(recorded.objectives, again.objectives) & known & ~raised[:, None]
     for row, k in np.argwhere(differ)[:1].tolist():
         objective = evaluator.objectives[k]
         values = recorded.objectives[row, k], again.objectives[row, k]
         refuse(row, objective.quantity, objective.name, objective.unit, values)
     for k, constraint in enumerate(evaluator.constraints):
         one, other = recorded.constrained[:, k], again.constrained[:, k]
-        differ = _differ(one, other)
+        differ = _differ(one, other) & ~raised
         if constraint.relation is not None:  # a difference of two sides, which is near 0 by chance
             differ &= (constraint.violation(one) > 0) != (constraint.violation(other) > 0)
         for row in np.flatnonzero(differ)[:1].tolist():

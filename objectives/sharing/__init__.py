@@ -6,7 +6,8 @@ this package's own (docs/explanation/sharing.md). Results have the broadcast sha
 
 Modules:
 
-* ``schedule``: the quantities, the schedule, and equations 1–5 as printed;
+* ``schedule``: the quantities, the schedule, equations 1–5 as printed, and :func:`find_distinct`,
+  the designs with equal columns;
 * ``slot_latency``: the exact mean latency and wait of an element, the best schedule period, and
   :func:`round_robin` for all;
 * ``calls``: calls of several elements by the schedule: :func:`call_service` without waits for

@@ -82,3 +82,13 @@ def test_a_long_first_call_makes_no_simulator_a_formula() -> None:
 
     assert _measured(cost) > 0.1
     assert max(sizes) <= 8
+
+
+def test_a_long_first_batch_of_several_designs_makes_no_formula_slow() -> None:
+    batches: list[int] = []
+
+    def cost(x: Any) -> None:
+        batches.append(np.size(x))
+        _compute(0.5 if np.size(x) > 1 and batches[-2] == 1 else 0)
+
+    assert _measured(cost) < 1e-3

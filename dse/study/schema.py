@@ -390,7 +390,9 @@ class StudyTable(Table):
 
     name: StrictStr = Field(min_length=1, max_length=200, description="title and run folder")
     about: StrictStr = Field("", description="a sentence for the report")
-    models: list[ModelEntry] = Field(min_length=1, description="in any order")
+    models: list[ModelEntry] = Field(
+        min_length=1, description="in any order; a table renames its quantities"
+    )
 
 
 class TableStudyTable(StudyTable):

@@ -115,7 +115,7 @@ def _report(
     text, remedy = _show(value), _UNIT if {"float_type", "string_type"} <= kinds.keys() else ""
     if "extra_forbidden" in kinds:
         key = str(detail["loc"][-1])
-        largest = TableStudyFile if issubclass(schema, StudyFile) else schema
+        largest = TableStudyFile if schema is StudyFile else schema
         known = _table_at(largest, detail["loc"][:-1]).model_fields
         findings.add(place, f"unknown key '{key}'", nearest(key, known))
     elif kinds.keys() & {"union_tag_not_found", "union_tag_invalid"}:

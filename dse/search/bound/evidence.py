@@ -121,10 +121,11 @@ def _bounded(
     are = "is" if len(front) == 1 else "are"
     were = plural(evaluated, "was", "were")
     if complete and not any(map(any, gap.tolerances.values())) and gap.tolerance == 0.0:
+        proven = " and all others are proven to be infeasible or dominated"
+        others = "" if evaluated == size else proven
         return (
-            f"Complete: of {space}, {were} evaluated and all others are proven to be "
-            f"infeasible or dominated; the {describe_count(front)} on the front {are} the whole "
-            f"Pareto front."
+            f"Complete: of {space}, {were} evaluated{others}; the {describe_count(front)} on the "
+            f"front {are} the whole Pareto front."
         )
     if np.isinf(gap.reached):
         by = f"{plural(evaluated, 'evaluation')} and {plural(gap.boxes, 'bound')}"

@@ -82,7 +82,7 @@ def systems(designs: pd.DataFrame) -> list[System]:
 def check_designs(designs: pd.DataFrame) -> None:
     predicted = pd.DataFrame(quantities(designs, ["call_time", "call_interval"]))
     found = deviations(systems(designs), predicted)
-    assert len(found) == 5
+    assert len(found) == 10
     check_deviations(found)
 
 
@@ -92,7 +92,7 @@ def result() -> dse.StudyResult:
 
 
 def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:
-    check_designs(front_designs(result)[VARIABLES].iloc[:5])
+    check_designs(front_designs(result)[VARIABLES].iloc[:10])
 
 
 def test_the_recommended_engine_is_shared_and_busy(result: dse.StudyResult) -> None:
@@ -109,7 +109,7 @@ def test_random_feasible_designs_are_what_the_simulation_finds(arbitration: str)
     designs = pd.DataFrame(space.labels(space.from_index(index)))
     designs = designs[(designs["arbitration"] == arbitration).to_numpy()]
     feasible = designs[study().evaluate(designs)["feasible"].to_numpy()]
-    check_designs(feasible.head(5))
+    check_designs(feasible.head(10))
 
 
 def test_no_tiny_function_is_recommended_without_a_limit_on_the_speedup(

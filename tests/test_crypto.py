@@ -171,18 +171,18 @@ def test_one_engine_for_all_is_not_bettered_by_the_front(result: dse.StudyResult
 
 
 def test_the_front_is_what_the_simulation_finds(result: dse.StudyResult) -> None:
-    check_deviations(deviations_of_designs(front_designs(result).iloc[:5]))
+    check_deviations(deviations_of_designs(front_designs(result).iloc[:10]))
 
 
 def test_random_feasible_designs_are_what_the_simulation_finds() -> None:
-    designs = feasible_designs().groupby("arbitration").head(5)
-    assert len(designs) == 10
+    designs = feasible_designs().groupby("arbitration").head(10)
+    assert len(designs) == 20
     check_deviations(deviations_of_designs(designs))
 
 
 def test_systems_of_all_kinds_are_what_the_simulation_finds() -> None:
-    systems = harsh_systems(6, seed=1)
-    assert len(systems) == 6
+    systems = harsh_systems(12, seed=1)
+    assert len(systems) == 12
     check_deviations(deviations(systems, predict(systems, PREDICTED)))
 
 
@@ -192,7 +192,7 @@ def test_calls_equal_the_host_at_the_break_even(arbitration: str) -> None:
     designs = feasible_designs()
     designs = designs[designs["arbitration"] == arbitration]
     designs = designs.assign(break_even=study().evaluate(designs)["break_even"])
-    designs = designs.sort_values("break_even").tail(3)
+    designs = designs.sort_values("break_even").tail(6)
     checked = 0
     for seed, row in enumerate(designs.to_dict("records")):
         above = design(row, math.ceil(1.1 * row["break_even"] / 16) * 16)

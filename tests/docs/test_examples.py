@@ -51,7 +51,7 @@ def test_the_study_of_a_table_runs(tmp_path: Path) -> None:
     blocks = "\n".join(indented_blocks("docs/how-to/tables.md"))
     study = textwrap.dedent(blocks[blocks.index("    [study]") :])
     (tmp_path / "study.toml").write_text(study, encoding="utf-8")
-    rows = "lanes,depth,banks,latency,area\n2,2,8,5,1\n4,2,8,3,2\n8,2,8,1,3\n"
+    rows = "lanes,depth,banks,latency,area\n2,2,8,5,1\n4,2,8,3,2\n8,2,8,1,3\n2,1,4,9,9\n"
     (tmp_path / "designs.csv").write_text(rows, encoding="utf-8")
     front = dse.load(tmp_path / "study.toml").run(workers=1).front.designs
     assert list(front["latency"]) == [5, 3]  # the third has too many banks

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from optuna.study._multi_objective import _is_pareto_front
@@ -66,6 +66,7 @@ def chunk_of(points: Floats, index: NDArray[np.intp]) -> Archive:
     return Archive(index, points[index], points[index] + 1)
 
 
+@settings(max_examples=50)
 @given(points_of(most=60), st.data())
 def test_a_front_does_not_depend_on_cuts_nor_order(points: Floats, data: st.DataObject) -> None:
     wanted = brute_front(points)
@@ -125,6 +126,7 @@ def inclusion_exclusion(points: Floats, reference: Floats) -> float:
     return total
 
 
+@settings(max_examples=50)
 @given(points_of(most=8, finite=True), st.integers(0, 6))
 def test_hypervolume_is_inclusion_exclusion(points: Floats, corner: int) -> None:
     reference = np.full(points.shape[1], float(corner))

@@ -97,7 +97,7 @@ def test_a_sampled_continuum_keeps_to_the_space_and_to_the_domain() -> None:
     search = {"method": "evolution", "evaluations": 100, "seed": 1}
     made = study(space=space, inputs=given, search=search)
     result = made.run()
-    for explained in explain(made, result, list(result.designs.index[:4])):
+    for explained in explain(made, result, list(result.designs.index[:10])):
         for change in explained.advice:
             (setting,) = change.settings
             low, high = (1, 8) if setting.variable == "lanes" else (0, 500)
@@ -197,15 +197,15 @@ def shipped(name: str, entries: dict[str, list[str]] | None = None) -> dse.Study
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_all_advice_for_a_shipped_study_is_true(name: str, request: pytest.FixtureRequest) -> None:
-    """Explain 8 designs of its front and 3 infeasible ones."""
+    """Explain 20 designs of its front and 5 infeasible ones."""
     made = shipped(name)
     whole = dse.load_result(request.getfixturevalue("crypto_run")) if name == "crypto" else None
     result, space = whole or made.run(workers=1), made.evaluator.space
     assert space.size is not None
     some = np.unique(np.linspace(0, space.size - 1, 400).astype(int))
-    infeasible = some[~made.evaluator.evaluate(space.from_index(some)).feasible][::7][:3]
+    infeasible = some[~made.evaluator.evaluate(space.from_index(some)).feasible][::7][:5]
     front = result.front.designs.index.to_numpy()
-    front = front[np.unique(np.linspace(0, len(front) - 1, 8).astype(int))]
+    front = front[np.unique(np.linspace(0, len(front) - 1, 20).astype(int))]
     explanations = explain(made, result, [*front.tolist(), *infeasible.tolist()])
     each_change_gives_what_it_says(name, made, explanations)
     no_change_of_one_variable_is_missed(made, explanations)

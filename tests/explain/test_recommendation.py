@@ -369,6 +369,16 @@ def test_the_answer_says_the_objectives_without_an_accelerator(tmp_path: Path) -
     assert "area 0 LUT" in study.run().answer().fields["build nothing"]
 
 
+@pytest.mark.parametrize("name", ["gpu_memory", "rotate", "shared_pipeline"])
+def test_shipped_studies_answer_in_plain_words(name: str) -> None:
+    answer = dse.load(ROOT / "studies" / f"{name}.toml").run().answer()
+    for each in answer.designs:
+        text = " ".join(each.fields.values())
+        assert "_" not in each.fields["gives"]
+        assert "e+" not in text and "nan" not in text.split()
+    assert {"recommended", "gives", "why", "inputs"} <= answer.fields.keys()
+
+
 # The sample of a report -----------------------------------------------------------------------
 
 

@@ -67,11 +67,11 @@ def test_intervals_of_break_even_hold_in_much_noise() -> None:
     """With noise of 20 %, an interval contains the true size at least as often as it says."""
     held = 0
     true = np.log(truth("super-linear")["break_even"])
-    for table in tables("super-linear", 0.2, 8):
+    for table in tables("super-linear", 0.2, 12):
         best = best_law(table)
         low, high = interval(best, BREAK_EVEN, float(np.log(crossings(best.law)[0])))
         held += low <= true <= high
-    assert held == 8
+    assert held == 12
 
 
 def test_degrees_of_freedom_follow_the_noise_that_a_value_depends_on() -> None:
@@ -113,14 +113,11 @@ def test_no_law_with_less_loss_is_outside_an_interval() -> None:
 
 
 def test_intervals_hold_about_as_often_as_they_say() -> None:
-    """10 tables: intervals of 95 % miss two by chance in 9 %, and of 70 %, in 85 % of such samples.
-
-    `benchmarks.fit_coverage` makes 1,000 tables of 4 laws.
-    """
+    """20 tables: 95 % give 17 to 20 by chance; `benchmarks.fit_coverage` makes 1,000 of 4 laws."""
     case = "two-crossings"
-    held = shares([analyse(table, SHAPE) for table in tables(case, 0.05, 10)], truth(case))
+    held = shares([analyse(table, SHAPE) for table in tables(case, 0.05, 20)], truth(case))
     assert held.keys() == truth(case).keys()
-    assert min(held.values()) >= 9 / 10
+    assert min(held.values()) >= 17 / 20
 
 
 def test_the_covariance_is_that_of_many_tables() -> None:
@@ -133,7 +130,7 @@ def test_the_covariance_is_that_of_many_tables() -> None:
     covariance = estimate_covariance(samples, analysis, values, (), SHAPE)
     order = [covariance.names.index(name) for name in NAMES]
     mean = covariance.matrix[np.ix_(order, order)]
-    many = [choose_law(points, SHAPE).fit[places] for points in tables("sub-linear", noise, 40)]
+    many = [choose_law(points, SHAPE).fit[places] for points in tables("sub-linear", noise, 60)]
     seen = np.cov(np.array(many).T)
     assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=0.25)
     assert mean[0, 1] / np.sqrt(mean[0, 0] * mean[1, 1]) == pytest.approx(

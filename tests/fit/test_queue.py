@@ -63,11 +63,11 @@ def test_exact_latencies_give_the_queue_back(tmp_path: Path) -> None:
 def test_intervals_have_the_truth() -> None:
     rng, held = np.random.default_rng(5), 0
     truth = {"overhead": CLOSED[0], "service_time": CLOSED[1], "knee": 29.0}
-    for _ in range(4):
+    for _ in range(6):
         noise = np.exp(0.05 * rng.standard_normal(len(DEPTHS)))
         found = fit_load(Load("drive", DEPTHS, latency(DEPTHS, CLOSED) * noise))
         held += sum(found.intervals[n][0] <= v <= found.intervals[n][1] for n, v in truth.items())
-    assert held >= 11
+    assert 16 <= held <= 18
 
 
 def test_a_full_queue_is_left_out(tmp_path: Path) -> None:

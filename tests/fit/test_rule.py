@@ -217,7 +217,6 @@ def test_a_law_that_contradicts_a_row_does_not_decide() -> None:
 
 def test_queue_depths_give_the_part_of_a_call_that_occupies_the_accelerator() -> None:
     """A closed queue by mean value analysis; the calls of other depths change no fit."""
-    few, none = SIZES[::2], [NAN[::2]] * 2
     service, depths = 3e-6, range(1, 9)
     rest = float(device(LAWS["linear"], SIZES[3:4])[0]) - service
     latency, waiting = [], 0.0
@@ -225,7 +224,7 @@ def test_queue_depths_give_the_part_of_a_call_that_occupies_the_accelerator() ->
         latency.append(rest + service * (1.0 + waiting))
         waiting = n * (latency[-1] - rest) / latency[-1]
     queue = np.column_stack([np.full(8, SIZES[3]), list(depths), latency])
-    fitted = fit(Series("few", few, host(LAWS["linear"], few), device(LAWS["linear"], few), *none))
+    fitted = fit_law("linear")
     rule = make_rule(replace(fitted, series=replace(fitted.series, queue=queue)))
     part = service / (rest + service)
     assert f"the next by {100 * part:.3g} %" in rule.assumptions[0]

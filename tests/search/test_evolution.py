@@ -137,10 +137,10 @@ def test_quality_is_not_worse_than_optunas_nsga2() -> None:
             costs = _dtlz2(**{n: trial.suggest_float(n, 0, 1) for n in names})
             return tuple(float(x) for x in costs)
 
-        study.optimize(values, n_trials=400)
+        study.optimize(values, n_trials=800)
         return hypervolume(np.array([t.values for t in study.get_trials(deepcopy=False)]), corner)
 
-    ours = [hypervolume(last(judge, 400, 50, s).evaluated.objectives, corner) for s in range(5)]
+    ours = [hypervolume(last(judge, 800, 50, s).evaluated.objectives, corner) for s in range(5)]
     peers = [theirs(seed) for seed in range(3)]
     assert np.median(ours) >= np.median(peers)
     assert min(ours) >= max(peers) * 0.97

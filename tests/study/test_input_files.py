@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import dse
-from tests.commands import called, leave_out_assumptions
+from tests.commands import called
 
 ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "studies" / "profiles"
@@ -80,11 +80,7 @@ def wrong(run: Path) -> str:
     return " ".join(str(told.value).split())
 
 
-def test_a_run_that_was_cut_short_explains_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    leave_out_assumptions(monkeypatch)
-
+def test_a_run_that_was_cut_short_explains_itself(tmp_path: Path) -> None:
     def stop(progress: Any) -> None:
         if progress.front:
             raise KeyboardInterrupt

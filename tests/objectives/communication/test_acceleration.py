@@ -194,7 +194,7 @@ def test_area_by_hand() -> None:
 
 
 def test_models_keep_the_contract() -> None:
-    check_model(offload_functions, fixed={"dataflow": EXCHANGE}, pairs=500)
+    check_model(offload_functions, fixed={"dataflow": EXCHANGE}, pairs=2_000)
     jpeg = Dataflows((load_dataflow(PROFILES / "jpeg.json"),))
     check_model(idle_functions, fixed={"dataflow": jpeg}, pairs=200)
 

@@ -209,7 +209,7 @@ def _document(blocks: list[tuple[Any, ...]]) -> dict[str, Any]:
 @pytest.mark.parametrize("model", [greedy, optimal])
 def test_the_models_hold_to_the_contract(model: Any, workloads: Workloads) -> None:
     some = Workloads(workloads.graphs[1:2])
-    check_model(model, fixed={"profiles": some}, samples=4, pairs=10)
+    check_model(model, fixed={"profiles": some}, samples=8, pairs=20)
 
 
 def test_designs_outside_the_domain_are_nan_and_the_others_as_ever(workloads: Workloads) -> None:

@@ -62,11 +62,12 @@ def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np
     return found
 
 
-def test_the_optimum_is_that_of_all_subsets() -> None:
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("batch", range(2))
+def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
+    rng = np.random.default_rng(batch)
     gains = 0
-    for seed in range(20):
-        graph = random_program(int(rng.integers(5, 14)), seed)
+    for seed in range(20):  # 40 programs in all
+        graph = random_program(int(rng.integers(5, 14)), 100 * batch + seed)
         a = some_architecture(rng)
         problem = make_problem(graph, a)
         mappings = every_mapping(graph)
@@ -94,7 +95,7 @@ def test_the_optimum_holds_beside_costs_of_any_size() -> None:
     """Beside ties of 10²¹ cycles small savings were rounded away, and the rest was "proven"."""
     rng = np.random.default_rng(2_000)
     told = saved = 0
-    for seed in range(20):
+    for seed in range(50):
         graph = random_program(int(rng.integers(4, 9)), seed)
         graph = dataclasses.replace(graph, movable=rng.random(len(graph)) > 0.01)
         wide = [name for name in Architecture._fields if name.endswith("_cost")]
@@ -115,8 +116,8 @@ def test_the_optimum_holds_beside_costs_of_any_size() -> None:
             assert least >= found.accelerated_time * (1 - 1e-6 - gap)
             told += gap > 0
             saved += least < every[0]
-    assert saved > 4
-    assert told < 8  # the resolution is told, and is hardly ever short
+    assert saved > 10
+    assert told < 20  # the resolution is told, and is hardly ever short
 
 
 def test_what_no_saving_pays_for_is_as_good_as_never_done() -> None:
@@ -154,7 +155,7 @@ def literal_greedy(graph: Graph, a: Architecture, size: int) -> NDArray[np.bool_
 def test_greedy_is_the_paper_s_block_by_block() -> None:
     rng = np.random.default_rng(11)
     apart = 0
-    for seed in range(15):
+    for seed in range(40):
         graph, a = random_program(30, seed), some_architecture(rng)
         size = int(rng.integers(10, graph.area.sum()))
         literal = literal_greedy(graph, a, size)
@@ -223,7 +224,7 @@ def test_branches_find_what_the_program_finds(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(branch, "SMALL", 0)  # no branch is solved as a program
     rng = np.random.default_rng(21)
     cut_short = 0
-    for seed in range(10):
+    for seed in range(25):
         graph, a = random_program(int(rng.integers(8, 60)), seed), some_architecture(rng)
         problem = make_problem(graph, a)
         size = float(rng.integers(5, max(6, graph.area.sum() // 2)))

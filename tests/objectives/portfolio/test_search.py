@@ -42,7 +42,7 @@ def _evaluate(sums: Array) -> tuple[Array, NDArray[np.bool_]]:
     return np.column_stack([times.mix_time, -use.cores_saved, area]), feasible
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(5))
 def test_the_merged_front_is_the_front_of_all_combinations(seed: int) -> None:
     rng = np.random.default_rng(seed)
     options = tuple(_options(rng) for _ in range(4))

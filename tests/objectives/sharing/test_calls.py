@@ -6,7 +6,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -36,6 +36,7 @@ def alone_by_phases(
     return Fraction(sum(times), length) - Fraction(1, 2), max(times)
 
 
+@settings(max_examples=100, deadline=None)
 @given(
     depth=st.integers(1, 8),
     more=st.integers(0, 20),

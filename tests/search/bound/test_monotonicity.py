@@ -60,7 +60,7 @@ def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
 
 def test_random_model_graphs_are_covered_where_variables_are_left_out() -> None:
     left_out = 0
-    for seed in range(16):
+    for seed in range(40):
         evaluator = grid(model_graph_of(np.random.default_rng(seed)))
         few = replace(evaluator, objectives=evaluator.objectives[seed % 3 :], constraints=())
         whole = searched(few, "exhaustive")
@@ -69,7 +69,7 @@ def test_random_model_graphs_are_covered_where_variables_are_left_out() -> None:
             assert found.complete
             assert covers(found, whole, few.signs, tolerance)
         left_out += bool(find_best_ends(Ranges(few)))
-    assert left_out > 2
+    assert left_out > 5
 
 
 def test_a_buffer_that_costs_area_alone_is_the_least() -> None:

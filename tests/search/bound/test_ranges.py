@@ -162,7 +162,7 @@ _TERMS = st.recursive(
 _VALUES = st.sampled_from([-np.inf, -7.0, -1.5, -1.0, 0.0, 0.25, 1.0, 2.0, 3.0, 11.0, np.inf])
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=250, deadline=None, derandomize=True)
 @given(
     left=_TERMS,
     sign=st.sampled_from(["<=", ">=", "<", ">", "=="]),

@@ -60,7 +60,7 @@ def audit_models(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
     If a model raises for a single design, the search reports the design later. If the models are
     too slow for so many seconds, the audit is left out and noted.
     """
-    if not evaluator.model_graph.models:
+    if not evaluator.model_graph.models:  # a table of designs
         return Audit([], {})
     if seconds < np.inf:
         began = time.monotonic()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -181,7 +182,7 @@ def test_answers_are_short_and_json_is_all_that_a_command_writes(
     """A solver wrote its banner before the data, past Python's own output."""
     study = dse.load(path)
     search = {"method": "evolution", "evaluations": 8, "generation": 8}
-    content = {**study.content, "search": search, "constraint": []}
+    content: Mapping[str, Any] = {**study.content, "search": search, "constraint": []}
     content = study.content if study.kernels else content  # few of their designs are feasible
     out = tmp_path / "run"
     result = run(rewrite_study(study, content), out, 1)

@@ -20,18 +20,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from dse.evaluate.front import find_distinct_front
 from dse.model.quantity import Array
-from dse.search.bound.cover import Cover
+from dse.search.bound.cover import Cover, find_factor, relax_points
 from dse.search.portfolio.completions import Bounds, Completions, find_completions
 from dse.search.portfolio.outer_sum import OuterSum, ToleranceGrid
 from dse.search.portfolio.portfolio import Portfolio
 from dse.search.workers import Threads
 
 _CAPACITY = 2_000_000
-_SMALL = 100_000  # sums of a merge that needs no tolerance
+_EXACT = 100_000
 _ALONE = Threads()
 _DIGITS = 2.0**43
 _FIRST_WIDTH = 1e-4
-_MAX_WIDTH = 1e3  # infinite objectives have no tolerance
+_MAX_WIDTH = (
+    500.0  # the logarithm of a tolerance: infinite objectives have none, and `exp` overflows
+)
+_ROUNDING = 2e-12  # of the largest sum
+_SLACK = 1e-11  # of objectives: more than the rounding of sums
 _BISECTIONS = 6  # of the tolerance that leaves few enough points: to 1 % of it
 
 
@@ -66,7 +70,7 @@ class PortfolioFront(NamedTuple):
     For each feasible combination, a point of the front has objectives that are at most higher by
     `proven`. Without a tolerance that is zero: the points are the distinct front.
     If a merge was not `strict`, this holds for the combinations that stay within the limits with
-    their sums higher by `tolerance`. If something may be `lost`, it does not hold.
+    their sums higher by `tolerance`. If a combination is `undefined`, it does not hold.
     """
 
     choices: NDArray[np.int64]
@@ -79,8 +83,8 @@ class PortfolioFront(NamedTuple):
     """The number of partial sums after each merge."""
     strict: bool
     """Whether the front covers each combination within the limits."""
-    lost: str
-    """Why a feasible combination may have no point of the front, in words; empty if all have."""
+    undefined: bool
+    """Whether models have no value for a combination that may have replaced others."""
     tolerance: Array
     """Of each sum s, as a fraction of max(s, floor)."""
     floors: Array
@@ -99,7 +103,7 @@ class Merging:
     portfolio: Portfolio
     tolerance: ArrayLike = 0.0
     """The fraction by which a sum of the front may be higher than necessary; see `ToleranceGrid`.
-    It is divided over the merges; small ones are exact. Shape (coordinates,)."""
+    It is divided over the merges; small ones are `exact`. Shape (coordinates,)."""
     floors: ArrayLike | None = None
     """Positive; for sums below, the tolerance is a fraction of these values. By default the lowest
     positive sum, or the range of sums that can be negative. Shape (coordinates,)."""
@@ -109,6 +113,8 @@ class Merging:
     """A merge keeps at most as many partial sums. The tolerance grows as necessary. A step uses
     about 200 bytes per coordinate for each of them, and 100 MB. In four and more coordinates, time
     grows with them: for a cover, 5 to 10 times `points` are enough."""
+    exact: int = _EXACT
+    """A merge of at most as many sums uses no tolerance."""
     threads: Threads = _ALONE
     """Who works. The result does not depend on them."""
 
@@ -141,6 +147,16 @@ class Merging:
         """The lowest sum of each coordinate, added in the order of kernels: no sum is below."""
         rows = zip(self.portfolio.options, self.rows, strict=True)
         return np.asarray(sum(options[kept].min(axis=0) for options, kept in rows))
+
+    @cached_property
+    def _rounding(self) -> Array:
+        """The difference of sums that are equal but for the order of their kernels.
+
+        0 for two coordinates of one total, whose values must agree.
+        """
+        every = np.concatenate(self._options)
+        pairs = (every[:, :, None] == -every[:, None, :]).all(axis=0) & (every != 0).any(axis=0)
+        return np.where(pairs.any(axis=0), 0.0, _ROUNDING * self.portfolio.scale)
 
     @cached_property
     def _floors(self) -> Array:
@@ -180,7 +196,7 @@ class Merging:
         )
         total = np.log1p(np.broadcast_to(self.tolerance, self.portfolio.limits.shape))
         left = np.maximum(total - state.widths.sum(axis=0), 0) / (len(self.order) - stage)
-        widths = np.zeros(len(left)) if len(sums) * len(options) <= _SMALL else left
+        widths = np.zeros(len(left)) if len(sums) * len(options) <= self.exact else left
         if stage and (state.widths[-1] > left).any():  # the last merge had too many sums
             widths = np.maximum(widths, state.widths[-1] / 2)
         grid = ToleranceGrid(after.low, self._floors, self.portfolio.limits - after.high, widths)
@@ -200,16 +216,24 @@ class Merging:
         choices = state.choices[:, np.argsort(self.order)].astype(np.int64)
         choices = choices[np.lexsort(choices.T[::-1])]
         sums = portfolio.sums(choices)
-        objectives, feasible = portfolio.judge(sums)
-        undefined = feasible & np.isnan(objectives).any(axis=1)
-        lost = "models have no value for some totals, whose combinations may have replaced others"
-        lost, outside = lost if undefined.any() else "", sums[~feasible]
-        feasible &= ~undefined
-        choices, sums, objectives = choices[feasible], sums[feasible], objectives[feasible]
+        objectives, possible = portfolio.judge(sums)
+        undefined = possible & np.isnan(objectives).any(axis=1)
         tolerance = np.expm1(state.widths.sum(axis=0))
+        replaced = self._ideal(self._lower(tolerance, sums[~possible]) - self._rounding)
+        feasible = possible & ~undefined
+        choices, sums, objectives = choices[feasible], sums[feasible], objectives[feasible]
+        cover = Cover.empty(objectives.shape[1]).added(objectives)
         proven, floors = self._proven(sums, objectives, tolerance)
-        if self._may_replace(outside, tolerance, objectives, proven, floors):
-            lost = lost or "combinations that break a constraint may have replaced others"
+
+        def is_covered(slack: Array) -> bool:
+            return bool(cover.weakly(relax_points(replaced, slack, slack * floors)).all())
+
+        # near a pole, a design may be far from the best that it replaced, and another one close
+        if (proven >= 1).any() or not is_covered(np.maximum(proven, _SLACK)):
+            ideal = np.concatenate([self._ideal(self._lower(tolerance, sums)), replaced])
+            ideal = ideal[find_distinct_front(ideal)]
+            factor = find_factor(cover, ideal, np.ones(len(floors)), floors)
+            proven[:] = factor if tolerance.any() else np.inf
         rows = np.flatnonzero(find_distinct_front(_without_last_digits(objectives)))
         if self.points is not None and len(rows) > self.points:
             kept, width = _thin(objectives[rows], self.points, floors)
@@ -221,7 +245,7 @@ class Merging:
             objectives[rows],
             tuple(state.kept.tolist()),
             bool(state.strict.all()),
-            lost,
+            bool(undefined.any()),
             tolerance,
             self._floors,
             proven,
@@ -256,19 +280,10 @@ class Merging:
         step = tolerance * self._floors
         return np.where(sums - step > self._floors, sums / (1 + tolerance), sums - step)
 
-    def _may_replace(
-        self, outside: Array, tolerance: Array, front: Array, proven: Array, floors: Array
-    ) -> bool:
-        """Return whether infeasible sums may cover a feasible one that no point of the front does.
-
-        Without a tolerance a sum covers no lower one.
-        """
-        lowered = np.maximum(self._lower(tolerance, outside), self._lowest)
-        best, feasible = self.portfolio.judge(lowered[(lowered < outside).any(axis=1)])
-        best = np.where(np.isnan(best), -np.inf, best)[feasible]
-        sizes = np.where(np.isfinite(best), np.maximum(np.abs(best), floors), 0.0)
-        limit = best + np.minimum(proven, 1.0) * sizes  # more than 1 proves nothing
-        return not Cover.empty(len(floors)).added(front).weakly(limit).all()
+    def _ideal(self, lowest: Array) -> Array:
+        """Return the best objectives of lowest sums, as far as no constraint excludes them."""
+        best, possible = self.portfolio.judge(np.maximum(lowest, self._lowest))
+        return np.where(np.isnan(best), -np.inf, best)[possible]
 
 
 def _without_last_digits(values: Array) -> Array:

@@ -188,12 +188,17 @@ class _Merge:
         if merged is None:
             return Gap(tolerance, np.inf, {}, 0, 0.0, unbounded=tuple(names))
         boxes = int(self._state.kept.sum())
-        why = merged.lost
+        why = ""
         if not merged.strict:
             why = "there are too many partial sums, and sums near the limits were joined"
-        if why or (merged.proven >= 1).any():
-            missing = (why or "the tolerance of the totals allows any value of an objective",)
-            return Gap(tolerance, np.inf, {}, boxes, 0.0, unbounded=tuple(names), missing=missing)
+        elif merged.undefined:
+            why = (
+                "models have no value for some totals, whose combinations may have replaced others"
+            )
+        elif (merged.proven >= 1).any():
+            why = "combinations that others replaced may be far better"
+        if why:
+            return Gap(tolerance, np.inf, {}, boxes, 0.0, unbounded=tuple(names), missing=(why,))
         if not merged.proven.any():
             return Gap(0.0, 0.0, {}, boxes, 1.0)
         finite = np.where(np.isfinite(merged.objectives), merged.objectives, 0.0)

@@ -62,7 +62,8 @@ def _measure_batch(
 
     The seconds are those of this process, its threads and its ended children.
     """
-    points = {n: v[:size] for n, v in sample_designs(space, size + other).items()}
+    drawn = size + 1 if other else size  # a sample of another size has other designs
+    points = {n: v[:size] for n, v in sample_designs(space, drawn).items()}
     began = _used_seconds()
     try:
         evaluate(points)

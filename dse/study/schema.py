@@ -225,7 +225,7 @@ Numeric = Annotated[
 """A number, a number with its provenance, or an uncertain number."""
 Share = Annotated[str, Field(strict=True, pattern=r"^\s*(100|\d?\d(\.\d+)?)\s*%\s*$")]
 """A fraction of the samples, such as ``"95 %"``."""
-Reduce = Literal[ReductionName, "worst"] | Share
+ConstraintReduce = Literal["mean", "worst"] | Share
 
 
 class UncertaintyTable(Table):
@@ -421,7 +421,7 @@ class ObjectiveTable(Table):
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
         default_factory=dict, description="scenarios: every combination of these values"
     )
-    reduce: Reduce | None = Field(
+    reduce: Literal[ReductionName, "worst"] | Share | None = Field(
         None, description='how scenarios become one number; a fraction such as "95 %"'
     )
     weights: Weights = Field(default_factory=list, description="the weights of scenarios in a mean")
@@ -447,7 +447,7 @@ class ConstraintTable(Table):
     at: dict[str, Numeric] = Field(
         default_factory=dict, description="inputs bound only for this constraint"
     )
-    reduce: Reduce | None = Field(
+    reduce: ConstraintReduce | None = Field(
         None, description="how the samples become one number, which must satisfy it"
     )
 

@@ -54,7 +54,7 @@ _ROWS = 1 << 14
 """Designs times brackets that are compared at once."""
 _HALVINGS = 7
 """Steps after the scan: the crossing is found to 1 %."""
-_CUTS = 1 << 14
+_MAX_CUTS = 1 << 14
 """Designs times cuts that are compared at once: comparisons cost per call, not per design."""
 
 
@@ -153,32 +153,33 @@ def _find_crossing(columns: Columns, queued: bool) -> Array:
     bracketed = np.flatnonzero((low > 0) & ~never)
     rows = [column[bracketed] for column in columns]
     below, above = low[bracketed], low[bracketed] * _FACTOR
-    left = _HALVINGS
-    while left:
-        some = min(left, max(1, int(np.log2(_CUTS / max(bracketed.size, 1)))))
-        below, above = _halve(rows, below, above, some, queued)
-        left -= some
+    remaining = _HALVINGS
+    while remaining:
+        halvings = min(remaining, max(1, int(np.log2(_MAX_CUTS / max(bracketed.size, 1)))))
+        below, above = _halve(rows, below, above, halvings, queued)
+        remaining -= halvings
     crossing = np.where(never, np.inf, width)
     crossing[bracketed] = np.ceil(above / rows[10] * (1 - ROUNDING)) * rows[10]
     return crossing
 
 
 def _halve(
-    rows: Columns, below: Array, above: Array, times: int, queued: bool
+    rows: Columns, below: Array, above: Array, halvings: int, queued: bool
 ) -> tuple[Array, Array]:
     """Return intervals after some halvings, for which all their cuts are compared at once."""
     cuts = np.stack([below, above])
-    for _ in range(times):
+    for _ in range(halvings):
         halved = np.empty((2 * len(cuts) - 1, below.size))
         halved[::2], halved[1::2] = cuts, np.sqrt(cuts[:-1] * cuts[1:])
         cuts = halved
     inner = cuts[1:-1]
     tiled = [np.broadcast_to(row, inner.shape).ravel() for row in rows]
     slower = _is_slower(tiled, inner.ravel(), queued).reshape(inner.shape)
-    place, designs = np.zeros(below.size, dtype=int), np.arange(below.size)
-    for step in 2 ** np.arange(times)[::-1]:
-        place += step * slower[place + step - 1, designs]
-    return cuts[place, designs], cuts[place + 1, designs]
+    # the cuts are those of a bisection: follow its answers, from the middle cut on
+    first, designs = np.zeros(below.size, dtype=int), np.arange(below.size)
+    for step in 2 ** np.arange(halvings)[::-1]:
+        first += step * slower[first + step - 1, designs]
+    return cuts[first, designs], cuts[first + 1, designs]
 
 
 def _is_slower(columns: Columns, size: Array, queued: bool) -> NDArray[np.bool_]:

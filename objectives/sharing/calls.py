@@ -233,11 +233,11 @@ def call_latency(
     load = np.multiply(call_rate, clock_period) * lane_elements * length / schedule_period
     columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
     table = np.array([np.ravel(column) for column in columns], dtype=np.float64)
-    first, same = find_distinct(table)
-    few = np.take(table, first, axis=1)
-    element, element_error = slot_wait(*few)
-    waits = (element, *_call_wait(few, element, element_error))
-    element, wait, error = (each[same].reshape(columns[0].shape)[()] for each in waits)
+    first, kind = find_distinct(table)  # a grid has few distinct schedules and loads
+    distinct = np.take(table, first, axis=1)
+    element, element_error = slot_wait(*distinct)
+    waits = (element, *_call_wait(distinct, element, element_error))
+    element, wait, error = (each[kind].reshape(columns[0].shape)[()] for each in waits)
     depth = np.where(np.isnan(load), np.nan, np.multiply(pipeline.pipeline_depth, 1.0))
     error = error + ROUNDING * (wait + depth)
     return CallLatency(

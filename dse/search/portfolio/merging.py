@@ -149,14 +149,16 @@ class Merging:
         return np.asarray(sum(options[kept].min(axis=0) for options, kept in rows))
 
     @cached_property
-    def _rounding(self) -> Array:
-        """The difference of sums that are equal but for the order of their kernels.
-
-        0 for two coordinates of one total, whose values must agree.
-        """
+    def _is_paired(self) -> NDArray[np.bool_]:
+        """Which coordinates are of a total with two: its values must agree, without a tolerance."""
         every = np.concatenate(self._options)
         pairs = (every[:, :, None] == -every[:, None, :]).all(axis=0) & (every != 0).any(axis=0)
-        return np.where(pairs.any(axis=0), 0.0, _ROUNDING * self.portfolio.scale)
+        return np.asarray(pairs.any(axis=0))
+
+    @cached_property
+    def _rounding(self) -> Array:
+        """The difference of sums that are equal but for the order of their kernels."""
+        return np.where(self._is_paired, 0.0, _ROUNDING * self.portfolio.scale)
 
     @cached_property
     def _floors(self) -> Array:
@@ -194,13 +196,13 @@ class Merging:
             lambda parents, picks: choices(parents, picks)[:, by_kernel],
             self.threads,
         )
-        total = np.log1p(np.broadcast_to(self.tolerance, self.portfolio.limits.shape))
+        total = np.where(self._is_paired, 0.0, np.log1p(self.tolerance))
         left = np.maximum(total - state.widths.sum(axis=0), 0) / (len(self.order) - stage)
         widths = np.zeros(len(left)) if len(sums) * len(options) <= self.exact else left
         if stage and (state.widths[-1] > left).any():  # the last merge had too many sums
             widths = np.maximum(widths, state.widths[-1] / 2)
         grid = ToleranceGrid(after.low, self._floors, self.portfolio.limits - after.high, widths)
-        weights = total if total.any() else np.ones(len(total))
+        weights = np.where(total > 0, total, total.max() or 1.0)  # of all, if sums are too many
         front, used = outer.front(grid, self.capacity, weights)
         return State(
             front.values,
@@ -260,9 +262,11 @@ class Merging:
         """
         if not len(objectives):
             return np.zeros(objectives.shape[1]), np.ones(objectives.shape[1])
-        low, high = objectives.min(axis=0), objectives.max(axis=0)
+        finite = np.isfinite(objectives)
+        low = np.where(finite, objectives, np.inf).min(axis=0)
+        high = np.where(finite, objectives, -np.inf).max(axis=0)
         floors, _ = self.portfolio.evaluate(np.maximum(self._floors, self._lowest)[None])
-        usable = np.isfinite(floors[0]) & (floors[0] > 0) & (low >= 0)
+        usable = np.isfinite(floors[0]) & (floors[0] > 0) & (objectives >= 0).all(axis=0)
         floors = np.where(usable, floors[0], _find_floors(objectives, low, high))
         lowered = self._lower(tolerance, sums)
         best, _ = self.portfolio.evaluate(np.maximum(lowered, self._lowest))

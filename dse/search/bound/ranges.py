@@ -245,7 +245,7 @@ class Walk:
             if table is not None:
                 found = self._looked_up(table.variables, table.defined[side > 0])
                 none = np.isnan(found)
-                if none.ndim > 1:  # one row stands for all scenarios
+                if none.ndim > 1:  # one row is of all scenarios
                     first = reduction.first if reduction is not None and len(none) > 1 else 0
                     none = np.asarray(none[first:].any(axis=0))
                 self._empty |= none

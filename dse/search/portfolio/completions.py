@@ -78,7 +78,7 @@ class Bounds:
     known: DominanceTable
     """The objectives of feasible combinations."""
     lower: Callable[[Array], Array]
-    """The lowest sums that sums stand for, because merges dropped others within a tolerance."""
+    """The lowest sums that sums have replaced, because merges dropped others within a tolerance."""
 
     @classmethod
     def of(

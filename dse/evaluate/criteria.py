@@ -92,9 +92,9 @@ class Reduction:
         return 0 if self.how in ("min", "max") else self.skipped
 
     def rises(self, low: Any) -> Any:
-        """Return whether it rises with each of its terms if none is below `low`.
+        """Return whether the reduction rises with each of its terms if none is below `low`.
 
-        Searches by bounds rely on it: a new reduction that can fall is excluded here.
+        Searches by bounds rely on it. Add a reduction here if it can fall.
         """
         return np.greater_equal(low, 0) | (self.how != "harmonic mean")
 

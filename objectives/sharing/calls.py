@@ -31,6 +31,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from dse.model import Array, Quantity, Requirement, lower_bound, model, monotonic, requires
+from objectives.power_law import broadcast_alike
 from objectives.quantities import (
     CallRate,
     ClockPeriod,
@@ -135,9 +136,7 @@ def _equal_slots(
     interval = np.multiply(lane_elements, streams) * clock_period
     clocks = np.divide(streams, 2.0) + np.multiply(lane_elements, pipeline_depth)
     time = clocks * clock_period
-    shape = np.broadcast_shapes(np.shape(interval), np.shape(time))
-    interval, time = (np.broadcast_to(x, shape).copy()[()] for x in (interval, time))
-    return _SlotsBound(interval, time, time)
+    return _SlotsBound(*broadcast_alike((interval, time, time)))
 
 
 @lower_bound(engine_interval=_equal_slots, engine_time_alone=_equal_slots)
